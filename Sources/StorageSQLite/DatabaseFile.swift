@@ -7,14 +7,16 @@ import LiveActivityStorage
     import Darwin
 #endif
 
-/// The file of a database. It holds what people are shown, so nobody but its owner reads it.
+/// The database file. It contains what people see, so only its owner may read it.
 enum DatabaseFile {
     private static let ownerOnly: mode_t = 0o600
 
-    /// Makes an empty one that only its owner may read, where there is none: SQLite would make it readable by all.
-    /// The WAL and its index get their mode from it. The mode of a file that is there is its owner's business.
+    /// Creates an empty file that only its owner may read, if there is none. SQLite itself would make it readable for
+    /// everybody.
+    ///
+    /// The WAL and its index take their mode from this file. The mode of an existing file stays unchanged.
     static func makeIfMissing(_ path: String) throws(StorageError) {
-        // Exclusive, so that a file that is there is not opened: closing it would drop SQLite's locks (POSIX).
+        // O_EXCL, so that an existing file is not opened: closing it would drop SQLite's locks (POSIX).
         let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, ownerOnly)
         if descriptor >= 0 {
             _ = close(descriptor)

@@ -8,19 +8,21 @@ import Synchronization
     import Darwin
 #endif
 
-/// Keeps a second process away from a database: `flock` on a file beside it, which the system frees when the process
-/// ends, however it ends.
+/// An exclusive lock of a database across processes, as a `flock` on a file beside it. The system releases it when the
+/// process ends in any way.
 final class ProcessLock: Sendable {
     private let descriptor: Mutex<Int32>
 
-    /// How long it waits between two tries.
+    /// Time between two attempts.
     private static let pause = Duration.milliseconds(20)
 
-    /// `nil` when another process holds it, whatever links lead it there.
+    /// Takes the lock. Returns `nil` if another process holds it, even through another link to the database.
     ///
     /// - Parameters:
-    ///   - patience: How long it may be held by another before that.
-    ///   - sleep: Lets the thread rest before it tries anew.
+    ///   - given: The path of the database.
+    ///   - patience: Time to wait while another process holds the lock, in steps of 20 ms.
+    ///   - sleep: Suspends the thread between two attempts.
+    /// - Throws: `StorageError.cannotOpen` if the folder cannot be written, or if the path is a broken link.
     init?(
         path given: String, patience: Duration = .zero,
         sleep: (Duration) -> Void = { usleep(UInt32($0 / .microseconds(1))) }
@@ -42,11 +44,11 @@ final class ProcessLock: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
-    /// Where the links of a path lead; the path itself where there is nothing yet.
+    /// Resolves the links of a path. Returns the path itself if nothing exists there.
     private static func resolved(_ path: String) throws(StorageError) -> String {
         guard let real = realpath(path, nil) else {
             var status = stat()
-            // Once the file is there, its lock would lie elsewhere.
+            // Once the link's target exists, its lock would be in another place.
             guard lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
                 throw .cannotOpen("\(path) is a link that leads to nothing: name the file itself, or make an empty one")
             }
@@ -59,7 +61,7 @@ final class ProcessLock: Sendable {
     func unlock() {
         descriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
-            // Closing alone would leave it to a child that was forked meanwhile, until that runs its own program.
+            // Closing alone would leave the lock with a child process, from its fork until it runs its own program.
             _ = flock(descriptor, LOCK_UN)
             _ = close(descriptor)
             descriptor = -1

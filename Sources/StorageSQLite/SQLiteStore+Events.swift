@@ -51,7 +51,7 @@ extension SQLiteStore: EventStore {
         }
     }
 
-    /// The ids of what is erased by now are not told any more.
+    /// Selects events with their ids. The ids of erased activities and devices are `NULL`.
     private static let select = """
         SELECT \(EventRow.list(of: "e")), a.id, d.id FROM event e
         LEFT JOIN activity a ON a.no = e.activity AND a.app = e.app LEFT JOIN device d ON d.dk = e.dk
@@ -64,13 +64,13 @@ extension SQLiteStore: EventStore {
             device: row.textOrNil().map(DeviceID.init(stored:)))
     }
 
-    /// The numbers as one app sees them; `nil`: as all of them together do.
+    /// Returns the numbers of events as one app sees them, or as all apps together see them if `app` is `nil`.
     static func span(of app: BundleID?, _ sql: Statements) throws -> EventSpan {
         let floor = try sql.number("SELECT value FROM meta WHERE name = 'event_floor'") ?? 0
         let newest = try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0
         let gap = try sql.number("SELECT value FROM meta WHERE name = 'event_gap'") ?? 0
         guard let app else {
-            // Of an app that had too many some are gone behind the first that is left.
+            // An app with too many events has lost some after the first one that remains.
             let last = try sql.number(
                 "SELECT max(value) FROM meta WHERE name > 'event_floor:' AND name < 'event_floor;'")
             let lost = last.map { $0 > floor ? $0 : 0 } ?? 0

@@ -36,7 +36,7 @@ extension SQLiteStore: KeyStore {
     }
 
     package func noteUses(_ uses: [String: UnixTime]) async throws(StorageError) {
-        // Behind everything that somebody waits for.
+        // The lowest rank, because nobody waits for it.
         try await write(rank: .prune) { sql in
             for (id, time) in uses.sorted(by: { $0.key < $1.key }) {
                 try sql.execute(
@@ -65,7 +65,7 @@ extension SQLiteStore: KeyStore {
 }
 
 extension SQLiteStore: AdminStore {
-    /// Commands that wait to be written.
+    /// Number of commands that wait to be written.
     package var waiting: Int { queue.waiting }
 
     package func check() async throws(StorageError) {
@@ -81,7 +81,7 @@ extension SQLiteStore: AdminStore {
 
     package var health: StoreHealth { counters.health }
 
-    /// Index entries alone are counted, and no more of them than `Backlog.most`.
+    /// Counts index entries only, up to `Backlog.most` of each kind.
     package func backlog(at now: UnixTime) async throws(StorageError) -> Backlog {
         try await query { sql in
             func count(_ rows: String, _ arguments: [Statements.Argument] = []) throws -> Int {

@@ -25,9 +25,9 @@ extension SQLiteStore {
     }
 }
 
-/// The statements of a page of a list: each walks along an index, in the order in which the list is answered.
+/// The statements for one page of a list of activities. Each follows an index in the order of the result.
 struct ActivityListing {
-    /// Along what.
+    /// The index that the statements follow.
     private enum Way { case all, phase, user }
 
     private let way: Way
@@ -38,10 +38,10 @@ struct ActivityListing {
         isNewestFirst = filter.isNewestFirst
     }
 
-    /// The last activity that one call looks at; no row: there are not so many any more.
+    /// Selects the last activity that one call examines. No row means that fewer activities remain.
     var end: String { "SELECT \(number) FROM \(source) \(order) LIMIT 1 OFFSET \(ActivityFilter.maximumExamined - 1)" }
 
-    /// The numbers of those that fit.
+    /// Selects the numbers of the activities that match the filter.
     var page: String {
         """
         SELECT \(number) FROM \(source) AND \(number) \(isNewestFirst ? ">=" : "<=") ?6
@@ -63,7 +63,7 @@ struct ActivityListing {
     private var number: String { way == .user ? "m.activity" : "a.no" }
     private var order: String { "ORDER BY \(number) \(isNewestFirst ? "DESC" : "ASC")" }
 
-    /// The rows behind the cursor. By the index of ids an app's would be found, too, but had to be sorted.
+    /// The rows after the cursor. The index of ids also finds an app's activities, but they would need sorting.
     private var source: String {
         let behind = "\(number) \(isNewestFirst ? "<" : ">") ?1"
         return switch way {

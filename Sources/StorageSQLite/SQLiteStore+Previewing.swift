@@ -26,7 +26,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The phones of a stretch: those that the command touched as it left them, the others as they are stored.
+    /// Returns the phones of a stretch. Phones that the command touched are as it left them, and the others as stored.
     private static func phones(
         _ stretch: PhoneStretch, of activity: ActivityRecord, joined: [DeviceKey], _ draft: Draft, _ sql: Statements
     ) throws -> [PhoneSituation] {
@@ -43,11 +43,11 @@ extension SQLiteStore {
             guard var situation = draft.phone(phone, type: activity.type) else {
                 return others.phone(phone, type: activity.type)
             }
-            // What commands have no need to load.
+            // Commands do not load these values.
             situation.highBudget = others.snapshot.budgets[.init(key, .high)]
             situation.startBudget = others.snapshot.budgets[.init(key, .start)]
             situation.hasOtherOpenStart = others.snapshot.otherOpenStarts.contains(phone)
-            // Nor a look at the phones, of one that has its card.
+            // A read of the phones loads no tokens for a phone that has its card.
             if !situation.card.mayBeStarted(in: activity.run) {
                 situation.pushToStartToken = nil
                 situation.deviceToken = nil

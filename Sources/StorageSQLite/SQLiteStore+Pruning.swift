@@ -6,7 +6,7 @@ import Synchronization
 extension SQLiteStore {
     package func prune(_ limits: PruneLimits, at now: UnixTime) async throws(StorageError) -> Bool {
         let counters = self.counters
-        // Transactions of their own, so that none is long.
+        // Separate transactions, so that none takes long.
         try await pullBack(at: now)
         let hasMoreRecords = try await pruneRecords(limits, at: now)
         let (erased, hasMore) = try await write(rank: .prune) { sql in
@@ -18,9 +18,10 @@ extension SQLiteStore {
         return hasMoreRecords || hasMore
     }
 
-    /// What was put off by a clock that was ahead, and was set back since, would wait for as long as it was ahead:
-    /// every phone is looked at anew, and what is to be repeated is due. Once for each such time, which the newest
-    /// change tells.
+    /// Makes work due that was scheduled by a clock that was ahead and has been set back since.
+    ///
+    /// Such work would otherwise wait for as long as the clock was ahead. Every phone is examined again, and every
+    /// retry becomes due. This happens once per clock error, which is identified by the newest change in the history.
     private func pullBack(at now: UnixTime) async throws(StorageError) {
         let newest = try await query { sql in try sql.number("SELECT coalesce(max(at), 0) FROM history") ?? 0 }
         guard newest > (now + Self.clockTolerance).milliseconds, newest > timesAhead.withLock(\.self) else { return }
@@ -33,7 +34,7 @@ extension SQLiteStore {
             try sql.execute("UPDATE addressee SET due_at = ? WHERE due_at > ?", [present, later])
             try sql.execute("UPDATE notification SET next_at = ? WHERE next_at > ?", [present, later])
             try sql.execute("UPDATE webhook_delivery SET due_at = ? WHERE due_at > ?", [present, later])
-            // Queues in memory are read anew.
+            // The new version makes readers reload the queues that they keep in memory.
             try sql.execute("UPDATE webhook SET version = version + 1")
         }
         var after: Int64? = 0
@@ -45,7 +46,9 @@ extension SQLiteStore {
         refreshContinuation.yield()
     }
 
-    /// A page of them. Where all is over and nothing waits, nothing was put off.
+    /// Processes up to 1,000 activities. An ended activity without a later wake-up has nothing that was postponed.
+    ///
+    /// - Returns: The last activity, or `nil` if there are no more.
     private static func pullBack(
         activitiesAfter begin: Int64, at now: UnixTime, _ sql: Statements
     ) throws -> Int64? {
@@ -67,9 +70,9 @@ extension SQLiteStore {
         return last
     }
 
-    /// No repetition of what failed waits for longer, but for those to webhooks, which one more call harms nobody.
+    /// Maximum wait of any retry, except for webhooks, where one more call does no harm.
     private static let longestRetry = Duration.seconds(20 * 60)
-    /// Clocks that are corrected step back by less.
+    /// Maximum step back of a normal clock correction.
     private static let clockTolerance = Duration.seconds(60)
 
     package func running(

@@ -75,7 +75,7 @@ extension SQLiteStore: ReadStore {
     ) async throws(StorageError) -> RecentActivities {
         try await query { sql in
             var ids: [ActivityID] = []
-            // The index holds the activity beside the time: no row of a timeline is read.
+            // The index contains the activity and the time, so no timeline row is read.
             try sql.query(
                 """
                 SELECT a.id FROM (
@@ -149,13 +149,15 @@ extension SQLiteStore: ReadStore {
 }
 
 extension Snapshot {
-    /// An activity and the id by which it is asked for. What was made before a UUID was one id in either case may be
-    /// there twice: then the later one counts, which the backend made beside the phone's.
+    /// Adds an activity under the id that callers use for it.
+    ///
+    /// Earlier versions treated a UUID in uppercase and lowercase as two ids, so an activity may exist twice. The later
+    /// one counts, because the backend created it beside the phone's.
     mutating func name(_ number: ActivityNumber, _ key: AppID<ActivityID>) {
         activityNumbers[key] = max(number, activityNumbers[key] ?? number)
     }
 
-    /// An activity as it stands; `nil` when it was not loaded.
+    /// Returns the current state of an activity, or `nil` if it was not loaded.
     func state(of number: ActivityNumber) -> ActivityState? {
         guard let record = activities[number] else { return nil }
         return ActivityState(record: record, content: contents[number], lanes: lanes[number] ?? [])

@@ -43,8 +43,8 @@ extension SQLiteStore {
         return rows.map { ($0.number, $0.id) }
     }
 
-    /// In the order of the numbers, from where the page before ended: by the index of names all of an app would be
-    /// sorted anew for each page.
+    /// Selects a page of people in the order of their numbers. The index of names would sort all people of an app again
+    /// for each page.
     static let pageOfPeople = """
         SELECT \(UserRow.list) FROM user
         WHERE +app = ? AND no > ? AND EXISTS (SELECT 1 FROM device WHERE device.user = user.no)

@@ -14,7 +14,7 @@ extension SQLiteStore: WebhookStore {
         }
     }
 
-    /// Of each activity the first that wait, and which have more.
+    /// Returns the first waiting deliveries of each activity, and the activities that have more.
     private static func state(_ place: WebhookPlace, _ sql: Statements) throws -> WebhookState {
         let limit = Statements.Argument.int(Int64(WebhookState.waitingOfOne))
         let rows = try deliveries(
@@ -162,7 +162,7 @@ extension SQLiteStore: WebhookStore {
     }
 }
 
-/// Keys of deliveries to one endpoint, for `json_each`.
+/// Returns the keys of deliveries to one endpoint, for `json_each`.
 private func jsonKeys(_ key: WebhookKey, _ numbers: [EventNumber]) -> String {
     let names = jsonTexts([key.app.text, key.name]).dropFirst().dropLast()
     return "[" + numbers.map { "[\(names),\($0)]" }.joined(separator: ",") + "]"

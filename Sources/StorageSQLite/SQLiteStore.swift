@@ -5,7 +5,8 @@ package import LiveActivityCore
 package import LiveActivityStorage
 import Synchronization
 
-/// The store on SQLite: one file, one process, durable when `commit` returns (WAL, `synchronous = FULL`).
+/// The store on SQLite: one file and one process. A commit is durable when `commit` returns (WAL, `synchronous =
+/// FULL`).
 package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     package let path: String
     package let wakeUps: AsyncStream<Void>
@@ -14,36 +15,40 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     let queue: WriterQueue
     let eventSubscribers = EventSubscribers()
     let counters: StoreCounters
-    /// `nil`: whoever opened it has nothing to do with tokens.
+    /// The sealer of tokens, or `nil` if this store does not handle tokens.
     let sealer: TokenSealer?
-    /// The ring of keys that was made for a database that is new.
+    /// Path of the key ring that was created for a new database, or `nil`.
     package let madeTokenKeys: String?
     private let lock: ProcessLock?
-    /// The newest change of a time to come that `pullBack` has seen to.
+    /// Time of the newest future change that `pullBack` has handled, in milliseconds.
     let timesAhead = Mutex<Int64>(0)
-    /// How far clean-up has come in what apps have too much of.
+    /// The positions of pruning in the rows of apps that exceed their share.
     let walks = Mutex(Pruning.Walks())
     let wakeContinuation: AsyncStream<Void>.Continuation
     let refreshContinuation: AsyncStream<Void>.Continuation
 
-    /// What a process wants of the database.
+    /// The way in which a process uses the database.
     package enum Access: Sendable {
-        /// To serve: no other process may.
+        /// The process serves the database. No other process may do so.
         case exclusive
-        /// To manage keys, beside a server that runs or without one.
+        /// The process manages API keys, beside a running server or without one.
         case administration
-        /// To play something in a file that is thrown away: nothing waits for the disk, and a crash may lose it.
+        /// The process uses a disposable file. Nothing waits for the disk, and a crash may lose data.
         case trial
     }
 
-    /// Opens or makes the database, and brings its tables up to date.
+    /// Opens or creates the database, and migrates its tables.
     ///
-    /// - Parameter tokenKeys: Where the keys are that seal its tokens; `nil`: beside it, or for `.administration` none,
-    ///   which is enough for what has nothing to do with tokens.
-    /// - Parameter patience: How long another process may still have it. A command that looks into a database without a
-    ///   server has it for moments, in which a server may start; one that restarts waits for the one before it.
-    /// - Throws: `StorageError.inUse` when another process serves it, `.cannotOpen` when it is not a database of this
-    ///   version or cannot be written, `.tokenKeys` when its keys are not there.
+    /// - Parameters:
+    ///   - path: The path of the database file.
+    ///   - access: The way in which this process uses the database.
+    ///   - tokenKeys: The source of the keys that seal tokens. The default is the ring beside the database. For
+    ///     `.administration` it is no ring, which suffices for work without tokens.
+    ///   - patience: Time to wait while another process holds the database. A command without a server holds it for a
+    ///     moment, and a restarted server waits for its predecessor.
+    ///   - faultPoints: The points at which tests inject faults.
+    /// - Throws: `StorageError.inUse` if another process serves the database. `.cannotOpen` if it is not a database of
+    ///   this version, or cannot be written. `.tokenKeys` if its keys are missing.
     package init(
         path: String, access: Access = .exclusive, tokenKeys: TokenKeySource? = nil,
         patience: Duration = .seconds(5), faultPoints: FaultPoints = FaultPoints()
@@ -57,7 +62,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         let counters = StoreCounters()
         self.counters = counters
         do {
-            // Beside a server the tables are as it made them; without one the lock is held while they are made.
+            // Beside a server, the tables stay as the server made them. Without one, the lock is held during migration.
             pool = try withExtendedLifetime(lock) { try Self.open(path, counters, access, migrates: lock != nil) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw .cannotOpen("\(path) is not a SQLite database, or is damaged: restore a backup, or name another file")
@@ -92,15 +97,16 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         var configuration = Configuration()
         configuration.label = "islet"
         configuration.maximumReaderCount = 4
-        // SQLite gives the lock to whoever comes at the right moment: a command beside a server that always has
-        // something to write comes to it late. It has the time; who calls the server has not.
+        // SQLite's lock is not fair. A command beside a busy server may get it late, and has time to wait. A caller of
+        // the server has not.
         configuration.busyMode = .timeout(access == .administration ? 60 : 5)
         configuration.prepareDatabase { db in counters.watch(db) }
         let pool = try DatabasePool(path: path, configuration: configuration)
-        // GRDB sets NORMAL when it opens a pool, which power loss undoes; outside a transaction, or it has no effect.
+        // GRDB sets NORMAL for a pool, which may lose commits on power loss. The pragma only works outside a
+        // transaction.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = \(access == .trial ? "OFF" : "FULL")")
-            // What a claim reads is still there when its flight is settled.
+            // Large enough that the pages read by a claim are still cached when its flight is settled.
             try db.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
         }
         let migrator = Schema.migrator
@@ -114,7 +120,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         return pool
     }
 
-    /// The keys of the database, checked against the ring. Who serves it puts the ring's first keys in use.
+    /// Loads the keys of the database and checks them against the ring. A serving process also adopts the ring's first
+    /// keys.
     private static func sealer(
         _ source: TokenKeySource?, _ pool: DatabasePool, adopts: Bool
     ) throws(StorageError) -> (TokenSealer?, made: String?) {
@@ -140,7 +147,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         }
     }
 
-    /// Writes what waits and gives the file free.
+    /// Writes the waiting commands and releases the file.
     package func close() {
         queue.close()
         wakeContinuation.finish()
@@ -179,7 +186,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         }
     }
 
-    /// The same, by statements of ours.
+    /// Reads one consistent state of the database with prepared statements.
     func query<Value: Sendable>(
         _ body: @escaping @Sendable (Statements) throws -> Value
     ) async throws(StorageError) -> Value {
@@ -203,7 +210,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         }
     }
 
-    /// Writes outside the commands: keys, and what is pruned.
+    /// Writes without a command, such as API keys and pruning.
     func write<Value: Sendable>(
         rank: CommandRank = .write, _ body: @escaping @Sendable (Statements) throws -> Value
     ) async throws(StorageError) -> Value {

@@ -1,9 +1,10 @@
 import GRDB
 
-/// The tables, by named migrations: from the first release on they are only ever appended to.
+/// The tables, as named migrations. From the first release on, migrations are only appended.
 ///
-/// Instants are milliseconds since 1970, durations milliseconds, and every hot table is clustered by the integers that
-/// order it, so that neighbours in a flight are neighbours on disk. History is numbered over all activities.
+/// Instants are milliseconds since 1970, and durations are milliseconds. Every frequently used table is clustered by
+/// the integers that order it, so neighbors in a flight are neighbors on disk. History is numbered across all
+/// activities.
 enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -22,7 +23,7 @@ enum Schema {
             try db.execute(sql: devices)
         }
         migrator.registerMigration("7 formats of packed columns") { _ in
-            // No table changes. A version that does not know the formats of these columns refuses the database.
+            // No table changes. Versions that do not know the formats of these columns refuse the database.
         }
         migrator.registerMigration("8 use by each app, walk through people, deliveries by activity") { db in
             try db.execute(sql: use)
@@ -73,21 +74,22 @@ enum Schema {
         CREATE INDEX lane_in_flight ON lane (flight_node) WHERE flight_node IS NOT NULL;
         """
 
-    /// Those that only phones have spoken of, which are erased after a while: among all that run they are few.
+    /// Index of announced activities, which are erased after a while. They are few among all running activities.
     private static let announced = """
         CREATE INDEX activity_announced ON activity (run_started_at) WHERE phase = 'announced';
         """
 
-    /// For lists of one phase: with the numbers that end every entry it has their order, from either end.
+    /// Index for lists of one phase. Every entry ends with the activity's number, so the index has the order of a list
+    /// in both directions.
     private static let listed = """
         CREATE INDEX activity_by_phase ON activity (app, phase);
         """
 
-    /// A device's counts of the day; its instances that may have a card, and those of a card by its id; and of token
-    /// values since when no row holds them.
+    /// Columns for a device's counts of the day. Indexes of instances that may have a card, and of instances by card
+    /// id. Time since which no row holds a token's value.
     ///
-    /// Earlier versions left owners behind whose values nothing held any more. A row that holds a value has the time
-    /// at which it was first seen, as its owner has.
+    /// Earlier versions left owners behind whose values no row held. A row that holds a value has the same first-seen
+    /// time as its owner.
     private static let devices = """
         ALTER TABLE device ADD COLUMN made_since INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE device ADD COLUMN made_cards INTEGER NOT NULL DEFAULT 0;
@@ -106,8 +108,10 @@ enum Schema {
         );
         """
 
-    /// What each app has of histories and events (`AppUse`). Of what is being erased the type holds the app, or did not
-    /// yet when its app was taken: then its bytes are counted under the type, until they are gone.
+    /// The amount of history and events of each app (`AppUse`).
+    ///
+    /// The type of an activity that is being erased contains its app. In earlier versions it did not yet. The bytes of
+    /// such an activity count under its type until they are gone.
     private static let use = """
         INSERT INTO meta SELECT 'history_bytes:' || owner, sum(bytes) FROM (
             SELECT coalesce(CASE a.app WHEN 'islet.erased' THEN a.type ELSE a.app END, '') AS owner,
@@ -120,7 +124,8 @@ enum Schema {
         CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
         """
 
-    /// Counted among `made_cards` too. Of a day that has begun those that wait already are not counted here.
+    /// Number of waiting cards, which `made_cards` includes. Cards that wait when this migration runs are not counted
+    /// that day.
     private static let waiting = "ALTER TABLE device ADD COLUMN made_waiting INTEGER NOT NULL DEFAULT 0;"
 
     private static let phones = """
@@ -156,7 +161,7 @@ enum Schema {
         CREATE INDEX open_start ON instance (dk) WHERE state IN (2, 3) AND local_id IS NULL;
         """
 
-    /// Tokens are sealed under keys that are not in the database, and found by a keyed hash: see `TokenSealing`.
+    /// Tokens are sealed under keys outside the database, and found by a keyed hash: see `TokenSealing`.
     private static let tokens = """
         CREATE TABLE update_token (
             activity INTEGER NOT NULL, dk INTEGER NOT NULL, gen INTEGER NOT NULL, env TEXT NOT NULL,
@@ -192,7 +197,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Ordinary notifications: each once, with a row for each device that did not get it yet.
+    /// Ordinary notifications, each with one row per device that has not received it yet.
     private static let notifications = """
         CREATE TABLE notification (
             no INTEGER PRIMARY KEY, app TEXT NOT NULL, kind INTEGER NOT NULL, payload BLOB NOT NULL, collapse TEXT,
@@ -208,7 +213,8 @@ enum Schema {
         CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
         """
 
-    /// The number of a device's newest report: beside that of its newest inventory, since cards report themselves too.
+    /// The number of a device's newest report, beside that of its newest inventory, because cards also report
+    /// themselves.
     private static let numbered = "ALTER TABLE device ADD COLUMN reports INTEGER NOT NULL DEFAULT 0;"
 
     private static let refreshes = """
@@ -246,8 +252,8 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Events are numbered by the order of their commits; `event_seq` is the last number that was given, and
-    /// `event_floor` the last that was erased.
+    /// Events, numbered in the order of their commits. `event_seq` is the last number in use, and `event_floor` the
+    /// last erased one.
     private static let events = """
         CREATE TABLE event (
             seq INTEGER PRIMARY KEY, app TEXT NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL, activity INTEGER,

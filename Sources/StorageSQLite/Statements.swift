@@ -5,10 +5,11 @@ import GRDBSQLite
 import LiveActivityCore
 import Synchronization
 
-/// Prepared statements run straight on SQLite.
+/// Prepared statements that run directly on SQLite.
 ///
-/// A fan-out reads and writes millions of rows of twenty numbers; by boxed values and column names that costs several
-/// times what SQLite itself does. GRDB keeps connections, transactions, migrations and the cache of statements.
+/// A fan-out reads and writes millions of rows with about twenty numbers each. Boxed values and column names would cost
+/// several times as much as SQLite itself. GRDB still manages connections, transactions, migrations and the statement
+/// cache.
 struct Statements {
     enum Argument {
         case int(Int64)
@@ -18,9 +19,9 @@ struct Statements {
     }
 
     let db: Database
-    /// What tokens are sealed and opened with.
+    /// Seals and opens tokens.
     let sealing: TokenSealing
-    /// Where rows that cannot be read are noted and passed over; `nil`: the first of them fails the query.
+    /// Collects damaged rows, which are then skipped. If it is `nil`, the first damaged row fails the query.
     var damage: DamageNotes?
 
     /// Calls `body` for each row.
@@ -40,8 +41,10 @@ struct Statements {
         }
     }
 
-    /// A row that holds a token. One that does not open counts as one that is not there, so that the next token of its
-    /// phone takes its place; unless it is asked for strictly.
+    /// Reads a row that holds a token.
+    ///
+    /// A token that does not open counts as missing, so that the phone's next token replaces it. With `isStrict`, it
+    /// throws instead.
     func token<Row>(_ isStrict: Bool, _ read: () throws -> Row) throws -> Row? {
         guard !isStrict else { return try read() }
         do {
@@ -52,23 +55,23 @@ struct Statements {
         }
     }
 
-    /// The first column of the first row.
+    /// Returns the first column of the last row, or `nil` if there is no row. Intended for statements with one row.
     func number(_ text: String, _ arguments: [Argument] = []) throws -> Int64? {
         var found: Int64?
         try query(text, arguments) { row in found = row.intOrNil() }
         return found
     }
 
-    /// The number of rows that it changed.
+    /// Runs a statement and returns the number of changed rows.
     @discardableResult func execute(_ text: String, _ arguments: [Argument] = []) throws -> Int {
         let before = sqlite3_total_changes(db.sqliteConnection)
         try run(text, arguments) { statement in try check(sqlite3_step(statement)) }
         return Int(sqlite3_total_changes(db.sqliteConnection) - before)
     }
 
-    /// Writes rows, many with one statement.
+    /// Writes rows, many with each statement.
     ///
-    /// - Parameter leavesPlaces: In none of them has a column of `placeColumns` changed.
+    /// - Parameter leavesPlaces: `true` if no column in `placeColumns` has changed in these rows.
     func write<Row: StoredRow>(_ rows: [Row], leavesPlaces: Bool = false) throws {
         guard !rows.isEmpty else { return }
         var rest = rows[...]
@@ -84,7 +87,7 @@ struct Statements {
         }
     }
 
-    /// Removes rows by their keys, given as one JSON array.
+    /// Deletes rows by their keys, given as one JSON array.
     func delete(_ text: String, _ list: String, count: Int) throws {
         guard count > 0 else { return }
         try run(text, [.text(list)]) { statement in try check(sqlite3_step(statement)) }
@@ -115,18 +118,18 @@ struct Statements {
     }
 }
 
-/// A row of one table, read and written by the places of its columns.
+/// A row of one table, read and written by the position of its columns.
 protocol StoredRow {
     static var table: String { get }
-    /// In the order in which they are read and bound.
+    /// The columns, in the order in which they are read and bound.
     static var columns: [String] { get }
     static var keyColumns: [String] { get }
-    /// Never changed once the row is there, and so left out of updates: their indexes stay untouched.
+    /// Columns that never change after insertion. Updates leave them out, so their indexes stay untouched.
     static var fixedColumns: Set<String> { get }
-    /// Of the others those that indexes hold and that seldom change: left out of the updates of rows in which they have
-    /// not, since an index is written anew for whatever is set, changed or not.
+    /// Indexed columns that seldom change. Updates of rows in which they did not change leave them out, because SQLite
+    /// rewrites an index entry even if the value stays the same.
     static var placeColumns: Set<String> { get }
-    /// Expressions over the row of an alias: read behind its columns, and never written.
+    /// Expressions over the aliased row. They are read after its columns, and never written.
     static func derived(from alias: String) -> [String]
     init(_ row: inout RowReader) throws
     func bind(_ row: inout RowBinder)
@@ -142,7 +145,7 @@ extension StoredRow {
     }
 }
 
-/// The texts of the statements that write a number of rows: made once for each.
+/// Cached texts of the statements that write a number of rows.
 private struct UpsertText: Hashable {
     let table: String
     let count: Int
@@ -173,7 +176,7 @@ private struct UpsertText: Hashable {
     }
 }
 
-/// Reads the columns of a row one after another.
+/// Reads the columns of a row in order.
 struct RowReader {
     let sealing: TokenSealing
     private let statement: OpaquePointer
@@ -215,14 +218,14 @@ struct RowReader {
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
     }
 
-    /// The bytes of a column where they lie, until the row is left; `nil` when it is empty.
+    /// Returns the bytes of a column in place, valid until the next row, or `nil` if the column is empty.
     mutating func placeOrNil() -> UnsafeRawBufferPointer? {
         defer { index += 1 }
         guard let start = sqlite3_column_blob(statement, index) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
     }
 
-    /// The bytes of a column, without a copy.
+    /// Passes the bytes of a column without copying them.
     mutating func bytes<Value>(_ read: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value {
         defer { index += 1 }
         let start = sqlite3_column_blob(statement, index)
@@ -230,14 +233,14 @@ struct RowReader {
         return try read(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 
-    /// Whether the row of a table on the right of a `LEFT JOIN` is there: one that is not is passed over.
+    /// Returns `true` if the right side of a `LEFT JOIN` has a row. Otherwise skips its columns.
     mutating func has<Row: StoredRow>(_ type: Row.Type) -> Bool {
         guard sqlite3_column_type(statement, index) == SQLITE_NULL else { return true }
         index += CInt(Row.columns.count + Row.derived(from: "").count)
         return false
     }
 
-    /// A number that is read later.
+    /// Returns a number without advancing to its column.
     func peek(_ place: Int) -> Int64 { sqlite3_column_int64(statement, CInt(place)) }
 
     mutating func text() -> String { textOrNil() ?? "" }
@@ -248,11 +251,11 @@ struct RowReader {
     mutating func timeOrNil() -> UnixTime? { intOrNil().map(UnixTime.init(milliseconds:)) }
 }
 
-/// Binds the columns of a row one after another.
+/// Binds the columns of a row in order.
 struct RowBinder {
     private let statement: OpaquePointer
     private var index: CInt = 1
-    /// SQLite copies what it is given: our bytes are gone when it runs.
+    /// SQLite copies the bytes, because they no longer exist when it runs the statement.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(_ statement: OpaquePointer) {

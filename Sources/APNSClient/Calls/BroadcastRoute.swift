@@ -2,7 +2,7 @@ import APNSModel
 import JSONText
 import Synchronization
 
-/// The calls of one app in one environment.
+/// Performs the broadcasts and channel calls of one app in one environment.
 final class BroadcastRoute: Sendable {
     private let send: CallPool
     private let sendFallback: CallPool?
@@ -19,15 +19,17 @@ final class BroadcastRoute: Sendable {
         try await management.perform(call)
     }
 
-    /// Apple's pages name two hosts: where one cannot be reached or does not know the path, the other one is asked, and
-    /// from then on first.
+    /// Sends a broadcast to one of the two hosts that Apple's pages name.
+    ///
+    /// If the first host cannot be reached or answers 404, the other host is tried. If that one answers otherwise,
+    /// later broadcasts try it first.
     func broadcast(_ call: Call) async throws(BroadcastError) -> CallAnswer {
         guard let sendFallback else { return try await send.perform(call) }
         let isSwapped = prefersFallback.withLock { $0 }
         let (first, second) = isSwapped ? (sendFallback, send) : (send, sendFallback)
         var fast = call
         fast.failsFast = true
-        // A host that swallows what is sent to it leaves time for the other one.
+        // Half of the time remains for the other host if this one never answers.
         let now = first.now
         fast.leaveBy = now + (call.deadline - now) / 2
         var refusal: CallAnswer?
@@ -44,7 +46,7 @@ final class BroadcastRoute: Sendable {
         do throws(BroadcastError) {
             answer = try await second.perform(last)
         } catch {
-            // What the one said that could be reached.
+            // The only host that could be reached gave this answer.
             if let refusal, error.code == .cannotConnect || error.code == .notSentInTime { return refusal }
             throw error
         }
@@ -55,7 +57,9 @@ final class BroadcastRoute: Sendable {
 }
 
 extension CallAnswer {
-    /// The answer again, or the refusal that it is.
+    /// Returns the answer if its status is one of these.
+    ///
+    /// - Throws: `BroadcastError`: `refused` for a status from 400, and `unexpectedAnswer` for any other.
     func accepted(_ statuses: Int...) throws(BroadcastError) -> Self {
         guard !statuses.contains(status) else { return self }
         guard status >= 400 else { throw unexpected("it is no success that the call has") }

@@ -2,10 +2,10 @@ import APNSModel
 import IsletBasics
 import NIOHPACK
 
-/// A request that is no push to a device: a broadcast, or a call of channel management.
+/// A request that is not a push to a device: a broadcast, or a call of channel management.
 ///
-/// They are few, have other methods and longer answers, and none of the limits that pushes are optimised for. So they
-/// run on swift-nio-http2, over connections of their own, and the path of pushes stays as narrow as it is.
+/// Calls are few, use other methods and have longer answers, and the limits of pushes do not apply to them. So they use
+/// swift-nio-http2 on connections of their own, and the code for pushes stays small.
 struct Call: Sendable {
     enum Method: String, Sendable {
         case get = "GET"
@@ -15,14 +15,14 @@ struct Call: Sendable {
 
     var method: Method
     var path: String
-    /// All but those that every call has.
+    /// The header fields, besides those that every call has.
     var fields: [Field] = []
     var body: [UInt8] = []
-    /// Its outcome is told by this instant at the latest.
+    /// The latest time at which the outcome is reported.
     var deadline: MonotonicTime
-    /// It fails if it has not left by then, since there is another way; `nil`: it may leave until its deadline.
+    /// The latest time at which the call may be sent, or `nil` for its deadline. Set if another host can be tried.
     var leaveBy: MonotonicTime?
-    /// Whether it fails as soon as a connection cannot be made, since there is another way.
+    /// `true` if the call fails as soon as a connection cannot be made. Set if another host can be tried.
     var failsFast = false
 
     struct Field: Sendable, Hashable {
@@ -35,7 +35,7 @@ struct Call: Sendable {
         }
     }
 
-    /// Whether doing it twice is the same as doing it once, so that it may be sent again after an unknown fate.
+    /// `true` if the call is idempotent, so that it may be sent again after an unknown outcome.
     var mayRepeat: Bool { method == .get }
 
     func headers(authority: String, authorization: String) -> HPACKHeaders {
@@ -49,7 +49,7 @@ struct Call: Sendable {
     }
 }
 
-/// What came back for a call.
+/// The answer to a call.
 struct CallAnswer: Sendable {
     var status: Int
     var requestID: PushID?
@@ -57,7 +57,7 @@ struct CallAnswer: Sendable {
     var date: UnixTime?
     var body: [UInt8] = []
 
-    /// `nil` when it has no usable `:status`.
+    /// Reads an answer. Returns `nil` if it has no valid `:status`.
     init?(_ headers: HPACKHeaders) {
         guard let text = headers.first(name: ":status"), let status = Int(text), (100...599).contains(status) else {
             return nil
@@ -71,13 +71,13 @@ struct CallAnswer: Sendable {
     }
 }
 
-/// What came of a call on one stream.
+/// The outcome of a call on one stream.
 enum CallOutcome: Sendable {
     case answered(CallAnswer)
-    /// The peer did not process it (RFC 9113 section 8.7), or it never left.
+    /// The peer did not process the call (RFC 9113 section 8.7), or the call was never sent.
     case refused(String)
-    /// It left, wholly or in part, and no answer came.
+    /// The call was sent, completely or in part, and no answer came.
     case lost(String)
-    /// The stream of this number was cancelled: lost, unless a GOAWAY says that the peer never looked at it.
+    /// The stream with this id was canceled. The call is lost, unless a GOAWAY says that the peer did not process it.
     case cancelled(Int)
 }

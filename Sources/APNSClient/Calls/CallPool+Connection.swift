@@ -4,14 +4,15 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// How the connection of a `CallPool` comes and goes.
+/// Opens, watches and closes the connection of a `CallPool`.
 extension CallPool {
-    // MARK: Coming
+    // MARK: Opening
 
     func dial() {
         let security: TransportSecurity
         do throws(APNSClientError) {
-            // Made late: reading the system's certificates costs some milliseconds, and few clients broadcast.
+            // Created late, because reading the system's certificates takes some milliseconds and few clients
+            // broadcast.
             if let known = state.value.security {
                 security = known
             } else {
@@ -96,9 +97,9 @@ extension CallPool {
         advance()
     }
 
-    // MARK: Going
+    // MARK: Closing
 
-    /// The connection takes no further call.
+    /// Stops the connection from taking further calls.
     func retire(_ link: Link) {
         guard case .ready(let current) = state.value.connection, current === link else { return }
         state.value.connection = .none
@@ -106,7 +107,7 @@ extension CallPool {
             link.isAccepted ? nil : now + state.value.backoff.next(dice: settings.dice())
     }
 
-    /// Closes a connection that takes no call when its last one is done.
+    /// Closes a retired connection if its last call has ended.
     func closeIfDone(_ link: Link) {
         if case .ready(let current) = state.value.connection, current === link, !state.value.isStopping { return }
         if link.open == 0 { close(link) }
@@ -137,9 +138,9 @@ extension CallPool {
         }
     }
 
-    // MARK: Hearing
+    // MARK: Watching
 
-    /// What concerns the connection as a whole.
+    /// Handles a frame that concerns the whole connection.
     private func heard(_ payload: HTTP2Frame.FramePayload, on link: Link) {
         link.heardAt = now
         switch payload {
@@ -161,7 +162,7 @@ extension CallPool {
         advance()
     }
 
-    /// Asks whether the connection still stands: a flow that a NAT has dropped swallows what is sent.
+    /// Checks by a PING that the connection still works. A connection that a NAT has dropped loses what is sent.
     func prove(_ link: Link, within limit: Duration) {
         let bound = NIOLoopBound(link, eventLoop: eventLoop)
         link.proof = eventLoop.scheduleTask(in: .nanoseconds(limit.wholeNanoseconds)) {
@@ -174,7 +175,7 @@ extension CallPool {
         link.channel.writeAndFlush(ping, promise: nil)
     }
 
-    /// While calls are open on it.
+    /// Checks the connection after silence, while calls are open on it.
     func watchSilence(of link: Link) {
         guard link.silence == nil, link.open > 0, link.proof == nil else { return }
         let bound = NIOLoopBound(link, eventLoop: eventLoop)
@@ -192,7 +193,7 @@ extension CallPool {
 
     // MARK: Stopping
 
-    /// Takes no more calls, answers those that wait, and lets open ones end within a time.
+    /// Stops the pool: takes no more calls, fails the waiting ones, and gives open ones this time to end.
     func stop(within grace: Duration) {
         eventLoop.execute {
             self.state.value.isStopping = true

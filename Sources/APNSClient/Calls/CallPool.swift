@@ -4,17 +4,17 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// The calls of one key to one endpoint: one connection, made when it is needed and closed when it was not for a while.
+/// The calls of one key to one endpoint, over one connection. It is opened when needed and closed when idle.
 ///
-/// Calls leave in the order in which they came, one alone until the provider token was accepted (Apple, "Sending
-/// notification requests to APNs"), then up to `maximumOpen` at a time. Everything here runs on one event loop.
+/// Calls leave in the order of their arrival. Only one is open until APNs has accepted the provider token (Apple,
+/// "Sending notification requests to APNs"), then up to `maximumOpen`. All code here runs on one event loop.
 final class CallPool: Sendable {
-    /// The most calls that wait.
+    /// Maximum number of waiting calls.
     static let maximumWaiting = 1_000
-    /// The most that are open at once, if the peer allows as many.
+    /// Maximum number of open calls. The peer may allow fewer.
     static let maximumOpen = 100
-    /// A deadline is compared with the clock at least this often: the event loop's own clock stands while the machine
-    /// is suspended.
+    /// Maximum time between two checks of a deadline. The event loop's own clock stands still while the machine is
+    /// suspended.
     static let deadlineCheck = Duration.milliseconds(500)
 
     struct Settings: Sendable {
@@ -25,11 +25,11 @@ final class CallPool: Sendable {
         let time: TimeSource
         let connectTimeout: Duration
         let idleLifetime: Duration
-        /// A connection without open calls that was silent for so long is asked before it gets one.
+        /// Time of silence after which a connection without open calls must answer a PING before it gets one.
         let staleSilence: Duration
-        /// One with open calls is asked after so long.
+        /// Time of silence after which a connection with open calls must answer a PING.
         let busySilence: Duration
-        /// How long it may then leave that unanswered.
+        /// Maximum time for the answer to that PING.
         let pingTimeout: Duration
         let dice: @Sendable () -> Double
     }
@@ -40,22 +40,22 @@ final class CallPool: Sendable {
         let multiplexer: NIOHTTP2Handler.StreamMultiplexer
         var tokens: TokenUse
         var authorization = ""
-        /// Counts calls as a connection of pushes counts streams.
+        /// Number of calls so far. It serves `TokenUse` as the stream id does for pushes.
         var calls: UInt32 = 0
         var open = 0
         var isAccepted = false
         var lastUse: MonotonicTime
-        /// When the peer last said anything.
+        /// Time at which the peer last sent anything.
         var heardAt: MonotonicTime
-        /// A PING is not answered yet: no call leaves before that.
+        /// The timeout of an unanswered PING. No call is sent while it is set.
         var proof: Scheduled<Void>?
-        /// It was answered just now: the next call leaves, however long that takes.
+        /// `true` if the PING was answered and a call waits. The next call is sent without another PING.
         var isProven = false
-        /// Looks whether it is silent while calls are open.
+        /// The timer that checks for silence while calls are open.
         var silence: Scheduled<Void>?
-        /// How many calls the peer allows to be open (RFC 9113 section 6.5.2).
+        /// Maximum number of open calls that the peer allows (RFC 9113 section 6.5.2).
         var peerLimit = CallPool.maximumOpen
-        /// What a GOAWAY said.
+        /// The last stream id of a GOAWAY.
         var lastStreamID: Int?
 
         init(
@@ -78,14 +78,14 @@ final class CallPool: Sendable {
     struct State {
         var waiting = CircularBuffer<WaitingCall>()
         var connection = Connection.none
-        /// All that are not closed yet, with those that only finish.
+        /// All connections that are not closed yet, including those that only finish their calls.
         var links: [ObjectIdentifier: Link] = [:]
         var security: TransportSecurity?
         var backoff: Backoff
         var dialNotBefore: MonotonicTime?
         var lastFailure: String?
         var isStopping = false
-        /// The time to stop is over: a connection that is being made is not waited for.
+        /// `true` after the time for stopping. The pool no longer waits for a connection attempt.
         var isLate = false
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -102,7 +102,7 @@ final class CallPool: Sendable {
 
     var now: MonotonicTime { settings.time.monotonic() }
 
-    /// What APNs answered, a refusal included.
+    /// Performs a call. Returns the answer of APNs, also a refusal.
     func perform(_ call: Call) async throws(BroadcastError) -> CallAnswer {
         let promise = eventLoop.makePromise(of: Result<CallAnswer, BroadcastError>.self)
         eventLoop.execute { self.enqueue(WaitingCall(call, promise)) }
@@ -142,7 +142,7 @@ final class CallPool: Sendable {
         if let link = call.link {
             call.settle(.failure(BroadcastError(.unknownFate, "no answer came in time")))
             retire(link)
-            // Resets the stream, which is then lost, and the connection closes after its last one.
+            // This resets the stream, and the connection closes after its last call.
             call.stream?.close(promise: nil)
         } else if let failure = state.value.lastFailure {
             call.settle(.failure(BroadcastError(.cannotConnect, failure)))
@@ -152,7 +152,7 @@ final class CallPool: Sendable {
         state.value.waiting.removeAll { $0 === call }
     }
 
-    /// Sends what may leave now, over the connection that stands or a new one.
+    /// Sends the calls that may be sent now. Opens a connection if there is none.
     func advance() {
         while !state.value.waiting.isEmpty {
             switch state.value.connection {
@@ -205,7 +205,7 @@ final class CallPool: Sendable {
                     CallStream(request, authority: authority, authorization: authorization, outcome: outcome))
             }
         }
-        // A stream that cannot be opened carried nothing.
+        // Nothing was sent if the stream could not be opened.
         created.futureResult.whenFailure { outcome.succeed(.refused("no stream could be opened: \($0)")) }
         let bound = NIOLoopBound((call, link), eventLoop: eventLoop)
         created.futureResult.whenSuccess { stream in
@@ -222,7 +222,7 @@ final class CallPool: Sendable {
 
     private func finish(_ call: WaitingCall, on link: Link, _ outcome: CallOutcome) {
         if case .cancelled(let streamID) = outcome {
-            // swift-nio-http2 closes the streams of a GOAWAY before it hands on the frame: judged after that.
+            // swift-nio-http2 closes the streams of a GOAWAY before it delivers the frame, so decide after that.
             let bound = NIOLoopBound((call, link), eventLoop: eventLoop)
             return eventLoop.execute {
                 let (call, link) = bound.value
@@ -271,7 +271,7 @@ final class CallPool: Sendable {
         if reason == .known(.invalidProviderToken), let date = answer.date, date - wall < .zero - Resend.clockTolerance,
             call.resent.insert(.renewedToken).inserted
         {
-            // Our clock is ahead, and the token is of a time to come.
+            // Our clock is ahead, so the token's `iat` lies in the future for APNs.
             let renewal = link.tokens.cameFromFuture(call.number, apnsDate: date, wall: wall, now)
             if renewal == .needsNewConnection { retire(link) }
             return giveBack(call)
@@ -298,7 +298,7 @@ final class CallPool: Sendable {
     static let stopping = BroadcastError(.stopping, "the client is stopping")
 }
 
-/// A call and who waits for it.
+/// A call and the promise of its caller.
 final class WaitingCall {
     let call: Call
     private let promise: EventLoopPromise<Result<CallAnswer, BroadcastError>>
@@ -306,9 +306,9 @@ final class WaitingCall {
     var refusals: UInt8 = 0
     var resent: Attempt.Resent = []
     var wasRepeated = false
-    /// The connection that carries it, and its number there.
+    /// The connection that carries the call. `number` is the call's number there.
     var link: CallPool.Link?
-    /// Its stream there, once it is open.
+    /// The stream of the call, after it has been opened.
     var stream: (any Channel)?
     var number: UInt32 = 0
     private(set) var isSettled = false
@@ -318,10 +318,10 @@ final class WaitingCall {
         self.promise = promise
     }
 
-    /// It leaves before this instant or not at all.
+    /// The call is sent before this instant or not at all.
     var lastDeparture: MonotonicTime { min(call.deadline, call.leaveBy ?? call.deadline) }
 
-    /// Whether its time is over, to leave or to be answered.
+    /// Returns `true` if the time to send the call, or to receive its answer, is over.
     func isLate(at now: MonotonicTime) -> Bool {
         now >= (link == nil ? lastDeparture : call.deadline)
     }

@@ -1,7 +1,7 @@
 import APNSModel
 import NIOPosix
 
-/// Makes the pools of calls, one for each key and endpoint.
+/// Creates the call pools, one for each key, endpoint and trust roots.
 struct CallPools {
     private struct Key: Hashable {
         let key: ProviderKey

@@ -2,12 +2,12 @@ import NIOCore
 import NIOHTTP2
 import NIOTLS
 
-/// One call on its stream: writes the request, collects the answer, and tells the outcome exactly once.
+/// Performs one call on its stream: writes the request, collects the answer, and reports the outcome exactly once.
 final class CallStream: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The largest answer: a list of 10,000 channels has some hundred bytes for each at most.
+    /// Maximum size of an answer in bytes. A list of 10,000 channels has at most some hundred bytes for each.
     static let maximumBodyBytes = 4 << 20
 
     private let call: Call
@@ -42,7 +42,7 @@ final class CallStream: ChannelInboundHandler {
                 guard let read = CallAnswer(headers.headers) else {
                     return finish(.lost("the answer has no usable :status"), context)
                 }
-                // An interim answer says nothing yet (RFC 9113 section 8.1).
+                // An interim answer is not an outcome (RFC 9113 section 8.1).
                 if read.status >= 200 { answer = read }
             }
             if headers.endStream { end(context) }
@@ -87,7 +87,7 @@ final class CallStream: ChannelInboundHandler {
     }
 }
 
-/// Waits for the end of the handshake, whichever it is; a peer that does not speak HTTP/2 is an error.
+/// Waits for the end of the TLS handshake. A peer that does not speak HTTP/2 is an error.
 final class HandshakeWatcher: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -119,7 +119,8 @@ final class HandshakeWatcher: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// The end of a connection's pipeline: hears GOAWAY, with the last stream it leaves, and closes after an error.
+/// The last handler of a connection's pipeline. It reports frames such as GOAWAY, and closes the connection after an
+/// error.
 final class CallConnectionWatcher: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 

@@ -2,25 +2,33 @@ public import APNSModel
 import JSONText
 
 extension APNSClient {
-    /// Where broadcasts are sent to, and where channels are managed.
+    /// The endpoints for broadcasts and for channel management.
     public struct BroadcastEndpoints: Sendable, Hashable {
-        /// Where broadcasts go.
+        /// The endpoint for broadcasts.
         public var send: Endpoint
-        /// Where they go if `send` cannot be reached or answers 404: Apple's own pages disagree about the host.
+        /// The second endpoint for broadcasts, for when `send` cannot be reached or answers 404. Apple's pages disagree
+        /// about the host.
         public var sendFallback: Endpoint?
-        /// Where channels are created, read, deleted and listed.
+        /// The endpoint that creates, reads, deletes and lists channels.
         public var management: Endpoint
 
-        /// Endpoints of one's own: of a simulator, for instance.
+        /// Creates endpoints other than Apple's, such as those of a simulator.
         public init(send: Endpoint, sendFallback: Endpoint? = nil, management: Endpoint) {
             self.send = send
             self.sendFallback = sendFallback
             self.management = management
         }
 
-        /// Apple's: `api.push.apple.com`, or else `api-broadcast.push.apple.com`, and
-        /// `api-manage-broadcast.push.apple.com:2196`; in the sandbox `api.sandbox.push.apple.com`,
-        /// `api-broadcast.sandbox.push.apple.com`, `api-manage-broadcast.sandbox.push.apple.com:2195`.
+        /// Returns Apple's endpoints for an environment.
+        ///
+        /// | endpoint | environment | address |
+        /// |---|---|---|
+        /// | `send` | production | `api.push.apple.com` |
+        /// | `send` | sandbox | `api.sandbox.push.apple.com` |
+        /// | `sendFallback` | production | `api-broadcast.push.apple.com` |
+        /// | `sendFallback` | sandbox | `api-broadcast.sandbox.push.apple.com` |
+        /// | `management` | production | `api-manage-broadcast.push.apple.com:2196` |
+        /// | `management` | sandbox | `api-manage-broadcast.sandbox.push.apple.com:2195` |
         public static func apple(_ environment: APNSEnvironment) -> Self {
             Self(
                 send: .apple(environment), sendFallback: .appleBroadcast(environment),
@@ -30,11 +38,12 @@ extension APNSClient {
 
     /// Sends one push to every Live Activity that subscribed to a channel.
     ///
-    /// Success means that APNs took it, not that anybody saw it. A broadcast whose fate is unknown is not sent again.
-    /// Source: Apple, "Sending broadcast push notification requests to APNs".
+    /// Success means that APNs accepted the broadcast, not that anybody saw it. The client does not repeat a broadcast
+    /// whose outcome is unknown. Source: Apple, "Sending broadcast push notification requests to APNs".
     ///
-    /// - Parameter limit: How long it may take, with all waits and retries.
-    /// - Returns: `apns-request-id` of the answer, for Apple's support.
+    /// - Parameter limit: Maximum duration of the call, with all waits and retries.
+    /// - Returns: The `apns-request-id` of the answer, for Apple's support.
+    /// - Throws: `BroadcastError`.
     @discardableResult
     public func broadcast(
         _ request: BroadcastRequest, within limit: Duration = .seconds(30)
@@ -51,9 +60,9 @@ extension APNSClient {
         return try await route.broadcast(call).accepted(200).requestID
     }
 
-    /// The channels of an app: at most 10,000 in each environment.
+    /// Returns the channels of an app. An app has at most 10,000 channels in each environment.
     ///
-    /// The app id needs the Broadcast Capability, in the developer portal.
+    /// The app id needs the Broadcast Capability in the developer portal.
     public func channels(of bundleID: BundleID, in environment: APNSEnvironment) -> Channels {
         Channels(client: self, bundleID: bundleID, environment: environment)
     }
@@ -75,16 +84,18 @@ extension APNSClient {
         let bundleID: BundleID
         let environment: APNSEnvironment
 
-        /// Makes a channel. Keep its id: a call whose fate is unknown may have made one that `list()` shows.
+        /// Creates a channel. Keep its id.
         ///
-        /// - Throws: `BroadcastError`; `cannotCreateChannelConfig` when there are 10,000 already.
+        /// A call whose outcome is unknown may have created a channel. In that case `list()` shows it.
+        ///
+        /// - Throws: `BroadcastError`. The reason is `cannotCreateChannelConfig` if 10,000 channels exist.
         public func create(
             storing policy: MessageStoragePolicy, within limit: Duration = .seconds(30)
         ) async throws(BroadcastError) -> BroadcastChannel {
             let body: JSONValue = .object([
                 "message-storage-policy": .number(JSONNumber(policy.rawValue)), "push-type": "LiveActivity",
             ])
-            // 201 without a body: the id is in a header.
+            // APNs answers 201 without a body. The id is in a header.
             let answer = try await call(.post, body: body.bytes, within: limit).accepted(201)
             guard let id = answer.channelID.flatMap({ ChannelID($0) }) else {
                 throw answer.unexpected("there is no channel's id in its headers")
@@ -92,9 +103,9 @@ extension APNSClient {
             return BroadcastChannel(id: id, bundleID: bundleID, environment: environment, policy: policy)
         }
 
-        /// What APNs knows of a channel.
+        /// Returns what APNs knows about a channel.
         ///
-        /// - Throws: `BroadcastError`; `isChannelGone` for one that is not there.
+        /// - Throws: `BroadcastError`. Its `isChannelGone` is `true` if the channel does not exist.
         public func read(
             _ id: ChannelID, within limit: Duration = .seconds(30)
         ) async throws(BroadcastError) -> BroadcastChannel {
@@ -106,17 +117,19 @@ extension APNSClient {
             return BroadcastChannel(id: id, bundleID: bundleID, environment: environment, policy: policy)
         }
 
-        /// Deletes a channel for good; a message that is stored may still go out.
+        /// Deletes a channel permanently. APNs may still deliver a stored message.
         ///
-        /// - Throws: `BroadcastError`; `isChannelGone` for one that is not there.
+        /// - Throws: `BroadcastError`. Its `isChannelGone` is `true` if the channel does not exist.
         public func delete(_ id: ChannelID, within limit: Duration = .seconds(30)) async throws(BroadcastError) {
             _ = try await call(.delete, id, within: limit).accepted(204, 200)
         }
 
-        /// The ids of all channels, in the order in which APNs lists them.
+        /// Returns the ids of all channels, in the order of APNs's list.
+        ///
+        /// - Throws: `BroadcastError`.
         public func list(within limit: Duration = .seconds(30)) async throws(BroadcastError) -> [ChannelID] {
             let answer = try await call(.get, path: "all-channels", within: limit).accepted(200)
-            // Apple's words say that the body is empty, its table says what is in it.
+            // Apple's page says that the body is empty, but its table describes the body.
             if answer.body.isEmpty { return [] }
             let limits = JSONLimits(bytes: CallStream.maximumBodyBytes)
             guard let texts = (try? JSONValue(parsing: answer.body, limits: limits))?.object?["channels"]?.array else {

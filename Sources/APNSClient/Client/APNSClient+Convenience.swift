@@ -1,16 +1,16 @@
 public import APNSModel
 
 extension PushID {
-    /// A new id, from the system's random numbers.
+    /// Returns a new id from the system's random number generator.
     public static func random() -> Self {
         Self(random: .random(in: 0 ... .max), .random(in: 0 ... .max))
     }
 }
 
 extension APNSClient.Route {
-    /// The route of an app whose bundle id is text.
+    /// Creates the route of an app whose bundle id is a string.
     ///
-    /// - Throws: `APNSClientError` (`invalidBundleID`) for a text that cannot be one.
+    /// - Throws: `APNSClientError` (`invalidBundleID`) if the string cannot be a bundle id.
     public init(
         _ bundleID: String, _ environment: APNSEnvironment, key: ProviderKey, endpoint: APNSClient.Endpoint? = nil,
         trustRoots: APNSClient.TrustRoots = .system, broadcast: APNSClient.BroadcastEndpoints? = nil
@@ -23,12 +23,14 @@ extension APNSClient.Route {
             broadcast: broadcast)
     }
 
-    /// What a push to this app needs besides payload and token, with an id of its own.
+    /// Returns what a push to this app needs besides the payload and the token.
     ///
     /// - Parameters:
-    ///   - priority: At once, unless said otherwise.
-    ///   - expiration: As APNs sees fit, up to 30 days, unless said otherwise. Live Activities want one: an update is
-    ///     of no use after its stale date.
+    ///   - priority: The priority of the push. The default is immediate delivery.
+    ///   - expiration: The expiration of the push. By default APNs decides how long to store it, up to 30 days. Give
+    ///     one for a Live Activity, because an update has no use after its stale date.
+    ///   - collapseID: The value of `apns-collapse-id`, if any.
+    ///   - id: The value of `apns-id`. The default is a new random id.
     public func envelope(
         priority: PushPriority = .high, expiration: PushExpiration = .unspecified, collapseID: CollapseID? = nil,
         id: PushID = .random()
@@ -40,11 +42,11 @@ extension APNSClient.Route {
 }
 
 extension APNSClient {
-    /// Sends one push and waits for APNs's answer, at the longest for `limit`.
+    /// Sends one push and waits for the answer of APNs, at most for `limit`.
     ///
-    /// A refusal is an answer: look at its `verdict`. Cancelling the task does not take the push back.
+    /// A refusal is an answer, not an error: examine its `verdict`. Canceling the task does not withdraw the push.
     ///
-    /// - Throws: `PushFailure` when there is no answer; only `unknownFate` leaves open whether APNs has the push.
+    /// - Throws: `PushFailure` if there is no answer. Only after `unknownFate` is it open whether APNs has the push.
     @discardableResult
     public func send(
         _ request: PushRequest, within limit: Duration = .seconds(30)
@@ -53,7 +55,7 @@ extension APNSClient {
         return try await send(Push(request, sendBefore: end, answerBy: end))
     }
 
-    /// Ends in order, as `shutdown(within:)` does with `Options.shutdownGrace`.
+    /// Stops the client in order. Calls `shutdown(within:)` with `Options.shutdownGrace`.
     public func shutdown() async {
         await shutdown(within: options.shutdownGrace)
     }

@@ -3,20 +3,31 @@ public import Logging
 import NIOPosix
 import Synchronization
 
-/// Sends pushes to APNs: a few HTTP/2 connections per key and endpoint, token authentication, each push within its
-/// limits.
+/// A client that sends pushes to APNs.
 ///
-/// It works from the moment it is made: connections are made when pushes need them. `run()` adds an orderly end: give
-/// it to the service group or task that owns the client, and cancel that. A program without one calls
-/// `shutdown(within:)`.
+/// The client keeps a few HTTP/2 connections for each key and endpoint, and authenticates with provider tokens. It
+/// keeps every push within its time limits.
 ///
-/// An answer of APNs, refusals included, is a value (`PushAnswer`); only what has no answer fails (`PushFailure`). The
-/// client itself sends a push again only after a definite "not processed" (a refused stream, GOAWAY, an expired
-/// provider token, a request for a new connection), a few times at most and never past `Push.sendBefore`. What left
-/// without an answer is never sent again: it ends as `unknownFate`, and the caller decides.
+/// The client accepts pushes as soon as it exists, and connects when pushes need a connection. Call `run()` in the
+/// service group or task that owns the client, and cancel that task to stop the client in order. A program without such
+/// an owner calls `shutdown(within:)`.
 ///
-/// High priority pushes leave before low ones that wait, but for a share that `Options` leaves to these. Pushes of one
-/// priority leave in the order in which they were submitted; APNs promises no order.
+/// Every answer of APNs is a value (`PushAnswer`), also a refusal. A push without an answer is an error
+/// (`PushFailure`).
+///
+/// The client repeats a push only after a definite "not processed":
+///
+/// - a stream that the peer refused
+/// - a stream that a GOAWAY excludes
+/// - an expired provider token
+/// - an answer that asks for a new connection
+///
+/// It repeats a push a few times at most, and never after `Push.sendBefore`. It never repeats a push that was sent and
+/// got no answer. That push ends as `unknownFate`, and the caller decides.
+///
+/// High-priority pushes leave before low-priority ones, except for a share that `Options.lowPriorityTurn` reserves for
+/// low priority. Pushes of one priority leave in the order in which they were submitted. APNs guarantees no order of
+/// delivery.
 public final class APNSClient: PushSender, Sendable {
     struct RouteKey: Hashable {
         let bundleID: BundleID
@@ -34,7 +45,7 @@ public final class APNSClient: PushSender, Sendable {
     }
 
     private let routes: [RouteKey: ConnectionPool]
-    /// That of the only route, if there is one alone: found without hashing.
+    /// The key of the route if there is exactly one. Its pool is found without hashing.
     private let onlyKey: RouteKey?
     private let pools: [ConnectionPool]
     let broadcastRoutes: [RouteKey: BroadcastRoute]
@@ -45,13 +56,19 @@ public final class APNSClient: PushSender, Sendable {
     private let stopSignal = AsyncStream<Never>.makeStream()
     private let isRunning = Mutex(false)
 
+    /// Creates a client. It connects when the first push needs a connection.
+    ///
     /// - Parameters:
-    ///   - time: The clocks; tests give their own. `Push.sendBefore` and `answerBy` are instants of its monotonic one.
-    ///   - logger: Gets `debug` messages about connections, never a token, key or payload. Without one, nothing.
-    ///   - observer: Hears what the client does; nobody when `nil`.
-    ///   - dice: From 0 up to 1, for waits.
-    /// - Throws: `APNSClientError`: two routes for one app and environment, trust roots that cannot be read, an option
-    ///   outside its range.
+    ///   - routes: The routes of the apps, one for each app and environment.
+    ///   - time: The clocks. Tests pass their own. `Push.sendBefore` and `Push.answerBy` are instants of its monotonic
+    ///     clock.
+    ///   - options: The limits and times.
+    ///   - logger: Receives `debug` messages about connections, never a token, key or payload. The default logs
+    ///     nothing.
+    ///   - observer: Receives the client's events, if given.
+    ///   - dice: Returns random numbers from 0 up to, but not including, 1. They determine the jitter of waits.
+    /// - Throws: `APNSClientError` if two routes have the same app and environment, if trust roots cannot be read, or
+    ///   if an option is outside its range.
     public init(
         routes: [Route], time: TimeSource = APNSClient.liveTime, options: Options = Options(),
         logger: Logger = Logger(label: "APNSClient", factory: { _ in SwiftLogNoOpLogHandler() }),
@@ -119,9 +136,11 @@ public final class APNSClient: PushSender, Sendable {
 
     // MARK: Sending
 
-    /// Sends one push and waits for APNs's answer, at the longest until `Push.answerBy`.
+    /// Sends one push and waits for the answer of APNs, at most until `Push.answerBy`.
     ///
-    /// Cancelling the task does not take the push back: its limits in time bound the wait.
+    /// Canceling the task does not withdraw the push. Only the push's time limits bound the wait.
+    ///
+    /// - Throws: `PushFailure` if there is no answer.
     public func send(_ push: consuming Push) async throws(PushFailure) -> PushAnswer {
         let traces = observer == nil ? [] : traces([copy push])
         let batch = PendingBatch(push, traces: traces)
@@ -132,10 +151,10 @@ public final class APNSClient: PushSender, Sendable {
         return try result.get()
     }
 
-    /// Sends many pushes; `completion` is called exactly once for each, with its index in `pushes`.
+    /// Sends many pushes. The client calls `completion` exactly once for each push, with the push's index in `pushes`.
     ///
-    /// It is called on an event loop of NIO, or on the calling thread for a push that is not taken, and must not block.
-    /// It may submit further pushes.
+    /// The calls are made on an event loop of NIO. For a push that is not accepted, the call is made on the calling
+    /// thread. The closure must not block. It may submit further pushes.
     public func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void)
     {
         guard let first = pushes.first else { return }
@@ -151,7 +170,7 @@ public final class APNSClient: PushSender, Sendable {
         let indices = batch.indices
         var start = indices.lowerBound
         while start < indices.upperBound {
-            // Those of one app in one environment that follow each other go to their pool at once.
+            // Consecutive pushes of one app and environment go to their pool together.
             let key = batch.part(start) {
                 RouteKey(bundleID: $0.request.topic.bundleID, environment: $0.request.environment)
             }
@@ -167,29 +186,30 @@ public final class APNSClient: PushSender, Sendable {
         }
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Runs until the task is cancelled or `shutdown(within:)` is called, then ends in order, as that does with
+    /// Runs until the task is canceled or `shutdown(within:)` is called, then stops the client in order with
     /// `Options.shutdownGrace`.
     ///
-    /// Pushes may be sent before it is called. It does not need to be called if `shutdown(within:)` is.
+    /// The client accepts pushes before this call. A program that calls `shutdown(within:)` need not call this method.
     ///
-    /// - Throws: `APNSClientError` (`alreadyRunning`) when it was called before.
+    /// - Throws: `APNSClientError` (`alreadyRunning`) if the method was called before.
     public func run() async throws {
         let isFirst = isRunning.withLock { isRunning in
             defer { isRunning = true }
             return !isRunning
         }
         guard isFirst else { throw APNSClientError(.alreadyRunning, "run() was called before") }
-        // Ends when the task is cancelled, too.
+        // The stream also ends when the task is canceled.
         for await _ in stopSignal.stream {}
         await shutdown(within: options.shutdownGrace)
     }
 
-    /// Ends in order: answers what waits with `stopping`, waits for open answers, closes the connections.
+    /// Stops the client in order: fails waiting pushes with `stopping`, waits for open answers, and closes the
+    /// connections.
     ///
-    /// What has no answer when the time is over ends as `unknownFate`. Later pushes fail with `stopping`. May be called
-    /// more than once; it returns when everything is closed.
+    /// A push without an answer at the end of `grace` ends as `unknownFate`. Later pushes fail with `stopping`. The
+    /// method may be called more than once. It returns when all connections are closed.
     public func shutdown(within grace: Duration) async {
         for pool in pools { pool.stop(within: grace) }
         for pool in callPools { pool.stop(within: grace) }
@@ -198,6 +218,6 @@ public final class APNSClient: PushSender, Sendable {
         stopSignal.continuation.finish()
     }
 
-    /// How the connections do, one element per key and endpoint.
+    /// The state of the connections, one element per key and endpoint.
     public var status: [RouteStatus] { pools.map(\.status) }
 }

@@ -1,17 +1,17 @@
-/// Why a client cannot be made or run; the description says what to change.
+/// An error in the configuration or use of a client. Its description says what to change.
 public struct APNSClientError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of error.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// Its name.
+        /// The name of the code.
         public let description: String
 
-        /// The text is not `https://host:port`.
+        /// The string is not `https://host:port`, or its host or port is not valid.
         public static let invalidEndpoint = Self(description: "invalidEndpoint")
         /// The trust roots are missing, or are not PEM certificates.
         public static let invalidTrustRoots = Self(description: "invalidTrustRoots")
-        /// The proxy cannot be one.
+        /// The proxy's address or credentials are not valid.
         public static let invalidProxy = Self(description: "invalidProxy")
-        /// The text is no bundle id.
+        /// The string is not a bundle id.
         public static let invalidBundleID = Self(description: "invalidBundleID")
         /// Two routes name the same app and environment.
         public static let duplicateRoute = Self(description: "duplicateRoute")
@@ -21,9 +21,9 @@ public struct APNSClientError: Error, Sendable, Hashable, CustomStringConvertibl
         public static let alreadyRunning = Self(description: "alreadyRunning")
     }
 
-    /// What is wrong, for programs.
+    /// The kind of error, for programs.
     public let code: Code
-    /// For people: holds no key or token.
+    /// A description for people. It contains no key or token.
     public let detail: String
 
     init(_ code: Code, _ detail: String) {
@@ -31,6 +31,6 @@ public struct APNSClientError: Error, Sendable, Hashable, CustomStringConvertibl
         self.detail = detail
     }
 
-    /// What is wrong, for people.
+    /// A description for people, equal to `detail`.
     public var description: String { detail }
 }

@@ -1,21 +1,25 @@
 public import APNSModel
 
 extension APNSClient {
-    /// Where a connection goes: a host name or address, and a port.
+    /// The destination of a connection: a host and a port.
     public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
-        /// Apple's port, with 2197 as its alternative.
+        /// Apple's standard port, 443.
         public static let standardPort = 443
-        /// Apple's other port, for networks whose firewalls watch 443: the same service.
+        /// Apple's alternative port, 2197, for networks whose firewalls inspect 443. It offers the same service.
         public static let alternativePort = 2197
 
-        /// A DNS name or an address, without brackets.
+        /// A DNS name or an IP address, without brackets.
         public let host: String
-        /// Between 1 and 65535.
+        /// The port, from 1 to 65535.
         public let port: Int
 
-        /// - Parameter host: A DNS name, an IPv4 address, or an IPv6 address without brackets.
-        /// - Throws: `APNSClientError` (`invalidEndpoint`) for an empty host, a blank in it, or a port outside
-        ///   1...65535.
+        /// Creates an endpoint.
+        ///
+        /// - Parameters:
+        ///   - host: A DNS name, an IPv4 address, or an IPv6 address without brackets.
+        ///   - port: The port, from 1 to 65535.
+        /// - Throws: `APNSClientError` (`invalidEndpoint`) if the host is empty or has a character that no host has, or
+        ///   if the port is outside 1...65535.
         public init(host: String, port: Int = standardPort) throws(APNSClientError) {
             guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"/@?#[]".utf8.contains($0) })
             else {
@@ -28,9 +32,10 @@ extension APNSClient {
             self.port = port
         }
 
-        /// The endpoint that a text such as `https://127.0.0.1:2197` names; without a port it is 443.
+        /// Creates an endpoint from a string such as `https://127.0.0.1:2197`. The default port is 443.
         ///
-        /// - Throws: `APNSClientError` (`invalidEndpoint`), also for another scheme, a path or a query: APNs has none.
+        /// - Throws: `APNSClientError` (`invalidEndpoint`) if the string is not valid, has another scheme, or has a
+        ///   path or a query.
         public init(_ text: String) throws(APNSClientError) {
             guard text.hasPrefix("https://") else {
                 throw APNSClientError(
@@ -60,9 +65,9 @@ extension APNSClient {
             self.port = port
         }
 
-        /// Apple's endpoint for an environment (Apple, "Sending notification requests to APNs").
+        /// Returns Apple's endpoint for an environment. Source: Apple, "Sending notification requests to APNs".
         ///
-        /// - Parameter usesAlternativePort: Whether to connect to port 2197 instead of 443.
+        /// - Parameter usesAlternativePort: `true` to connect to port 2197 instead of 443.
         public static func apple(_ environment: APNSEnvironment, usesAlternativePort: Bool = false) -> Self {
             let port = usesAlternativePort ? alternativePort : standardPort
             return switch environment {
@@ -71,7 +76,7 @@ extension APNSClient {
             }
         }
 
-        /// Where some of Apple's pages send broadcasts to.
+        /// Returns the endpoint that some of Apple's pages name for broadcasts.
         static func appleBroadcast(_ environment: APNSEnvironment) -> Self {
             switch environment {
             case .production: Self(apple: "api-broadcast.push.apple.com")
@@ -79,7 +84,7 @@ extension APNSClient {
             }
         }
 
-        /// Where channels are managed (Apple, "Sending channel management requests to APNs").
+        /// Returns the endpoint for channel management. Source: Apple, "Sending channel management requests to APNs".
         static func appleManagement(_ environment: APNSEnvironment) -> Self {
             switch environment {
             case .production: Self(apple: "api-manage-broadcast.push.apple.com", port: 2196)
@@ -87,25 +92,25 @@ extension APNSClient {
             }
         }
 
-        /// As `init(_:)` reads it.
+        /// The endpoint as a string that `init(_:)` accepts.
         public var description: String { "https://\(bracketedHost):\(port)" }
 
-        /// The pseudo-header `:authority`.
+        /// The value of the pseudo-header `:authority`.
         var authority: String { port == Self.standardPort ? bracketedHost : "\(bracketedHost):\(port)" }
 
-        /// What CONNECT names: always with the port.
+        /// The target of CONNECT. It always includes the port.
         var hostAndPort: String { "\(bracketedHost):\(port)" }
 
         private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
     }
 
-    /// Whom a connection trusts.
+    /// The certificate authorities that a connection trusts.
     public enum TrustRoots: Sendable, Hashable {
-        /// The roots of the operating system: what Apple's endpoints need.
+        /// The root certificates of the operating system. Apple's endpoints need these.
         case system
         /// Only these certificates, as PEM text.
         case pem([UInt8])
-        /// Only the certificates of this PEM file, read when the client is made.
+        /// Only the certificates of this PEM file. The file is read when the client is created.
         case file(String)
     }
 }

@@ -9,10 +9,10 @@ public import APNSModel
 #endif
 
 extension APNSClient {
-    /// The machine's clocks. The monotonic one counts the time for which the machine was suspended.
+    /// The machine's clocks. The monotonic clock includes the time for which the machine was suspended.
     ///
-    /// A push that waited through a suspend is late by the whole of it, so the clock of its deadline counts that.
-    /// `NIODeadline` does not: an instant of that clock is no deadline here.
+    /// A push that waits through a suspension becomes late by all of it, so the clock of its deadline must include that
+    /// time. `NIODeadline` does not, so its instants cannot serve as deadlines here.
     public static let liveTime = TimeSource(
         wall: {
             let now = reading(CLOCK_REALTIME)

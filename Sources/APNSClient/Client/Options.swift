@@ -1,52 +1,58 @@
 public import APNSModel
 
 extension APNSClient {
-    /// Limits and times; the defaults suit Apple's service.
+    /// Limits and times of a client. The defaults suit Apple's service.
     public struct Options: Sendable {
-        /// How many pushes of one priority may wait, per key and endpoint; one more fails with `overloaded`. High ones
-        /// (`apns-priority` 10) and low ones (5) have this room each.
+        /// Maximum number of waiting pushes of one priority, per key and endpoint. A push beyond it fails with
+        /// `overloaded`.
+        ///
+        /// High-priority pushes (`apns-priority` 10) and the others (5 and 1) each have this limit.
         public var maximumQueuedPushes = 100_000
-        /// While high and low priority pushes wait, one in so many that leave is of low priority, so that none starves;
-        /// the others are high. At least 2.
+        /// Share of low-priority pushes while both priorities wait: one push in this many is of low priority. This
+        /// prevents starvation. At least 2.
         public var lowPriorityTurn = 8
-        /// How many connections may take pushes, per key and endpoint, between 1 and 64; each has an event loop of its
-        /// own as long as there are enough. Another one is made only when those there have all the streams that the
-        /// peer allows them and pushes wait: Apple encourages several, and blocks who opens and closes them often.
+        /// Maximum number of connections that accept pushes, per key and endpoint, from 1 to 64.
+        ///
+        /// Each connection has its own event loop while there are enough of them. The client opens another connection
+        /// only if pushes wait and all existing connections use all streams that the peer allows. Apple encourages
+        /// several connections, but blocks clients that open and close them often.
         public var maximumConnections = 2
-        /// A connection that took no push for so long is closed, unless it is the only one: that is kept open, as Apple
-        /// asks.
+        /// Time without a push after which a connection is closed. The only connection stays open, as Apple asks.
         public var idleConnectionLifetime = Duration.seconds(300)
-        /// How many pushes may be without answer on one connection, at most 10,000; the peer may allow fewer.
+        /// Maximum number of unanswered pushes on one connection, from 1 to 10,000. The peer may allow fewer.
         public var maximumConcurrentStreams = 1_000
-        /// How long a TCP connection, and after it TLS and the peer's first frame, may take each.
+        /// Maximum time for each step of connecting: TCP, TLS, and the peer's first frame.
         public var connectTimeout = Duration.seconds(10)
-        /// A connection whose peer reads nothing of what waits for it for so long is replaced.
+        /// Time after which a connection is replaced if its peer does not read the bytes that wait for it.
         public var writeTimeout = Duration.seconds(10)
-        /// A PING is sent after this silence while answers are awaited.
+        /// Time of silence after which the client sends a PING while answers are outstanding.
         public var keepAliveWhileBusy = Duration.seconds(15)
-        /// A PING is sent after this silence while nothing is awaited.
+        /// Time of silence after which the client sends a PING while no answer is outstanding.
         public var keepAliveWhileIdle = Duration.seconds(60)
-        /// A connection that was idle and silent for so long is asked by a PING before it takes a push: that push waits
-        /// for one journey there and back, and is not lost on a connection that died unnoticed. One that does not
-        /// answer within 3 seconds is replaced.
+        /// Time of silence after which an idle connection must answer a PING before it gets a push.
+        ///
+        /// The push waits for one round trip, but is not lost on a connection that died unnoticed. A connection that
+        /// does not answer within 3 seconds is replaced.
         public var verifyAfterIdle = Duration.seconds(10)
-        /// A connection that does not answer a PING for so long is replaced.
+        /// Time after which a connection is replaced if it does not answer a PING.
         public var keepAliveTimeout = Duration.seconds(10)
-        /// The wait after a connection failed: it doubles with every failure, less up to a half of it at random.
+        /// Wait after a failed connection. It doubles with every failure, and jitter shortens it by up to a half.
         public var reconnectDelay = Duration.milliseconds(100)
-        /// The longest wait between two attempts to connect.
+        /// Maximum wait between two attempts to connect.
         public var maximumReconnectDelay = Duration.seconds(5)
-        /// How long `run()` waits for open answers when it is stopped.
+        /// Time for which `run()` and `shutdown()` wait for outstanding answers.
         public var shutdownGrace = Duration.seconds(10)
 
-        /// The HTTP proxy that all connections go through; none when `nil`. Environment variables are not looked at.
+        /// The HTTP proxy for all connections, or `nil` for none. The client ignores environment variables.
         public var proxy: Proxy?
 
-        /// Hears the time on APNs's clock (`date`, whole seconds) from its answers: of each connection, each date
-        /// once, so at most once a second. Called on event loops: it must be quick and must not block.
+        /// Receives APNs's time from the `date` header of its answers, in whole seconds.
+        ///
+        /// Each connection reports each date once, so at most once a second. The calls are made on event loops: the
+        /// closure must be quick and must not block.
         public var dateReceived: (@Sendable (UnixTime) -> Void)?
 
-        /// The defaults.
+        /// Creates options with the default values.
         public init() {}
 
         func validate() throws(APNSClientError) {

@@ -1,27 +1,34 @@
 public import APNSModel
 
 extension APNSClient {
-    /// Which key and endpoint the pushes of one app in one environment take.
+    /// The key and endpoint for the pushes of one app in one environment.
     ///
     /// Routes with the same key, endpoint and trust roots share their connections.
     public struct Route: Sendable {
-        /// The app, by its exact bundle id.
+        /// The exact bundle id of the app.
         public var bundleID: BundleID
-        /// The environment of the tokens that take the route.
+        /// The APNs environment of the tokens that use this route.
         public var environment: APNSEnvironment
-        /// Signs the provider tokens.
+        /// The key that signs the provider tokens.
         public var key: ProviderKey
-        /// Where the connection goes.
+        /// The endpoint for pushes.
         public var endpoint: Endpoint
-        /// Whom the connection trusts.
+        /// The certificate authorities that the connections trust.
         public var trustRoots: TrustRoots
-        /// Where broadcasts go, and where channels are managed. Made for connections of their own, when they are used.
+        /// The endpoints for broadcasts and channel management. They have connections of their own, opened on first
+        /// use.
         public var broadcast: BroadcastEndpoints
 
+        /// Creates a route.
+        ///
         /// - Parameters:
-        ///   - endpoint: Apple's for the environment, unless a simulator or a proxy is meant.
-        ///   - trustRoots: The operating system's, unless the endpoint has a certificate of its own authority.
-        ///   - broadcast: Apple's for the environment, with `endpoint` to send to if one is given.
+        ///   - bundleID: The exact bundle id of the app.
+        ///   - environment: The APNs environment of the tokens that use this route.
+        ///   - key: The key that signs the provider tokens.
+        ///   - endpoint: The endpoint for pushes. The default is Apple's for the environment.
+        ///   - trustRoots: The trusted certificate authorities. The default is the operating system's.
+        ///   - broadcast: The endpoints for broadcasts and channels. The default is Apple's for the environment, but
+        ///     broadcasts go to `endpoint` if one is given.
         public init(
             bundleID: BundleID, environment: APNSEnvironment, key: ProviderKey, endpoint: Endpoint? = nil,
             trustRoots: TrustRoots = .system, broadcast: BroadcastEndpoints? = nil
@@ -33,7 +40,7 @@ extension APNSClient {
             self.trustRoots = trustRoots
             var standard = BroadcastEndpoints.apple(environment)
             if let endpoint {
-                // Another port of Apple's is still Apple's.
+                // Apple's host on another port is still Apple's service, so the fallback remains.
                 let isApples = endpoint.host == Endpoint.apple(environment).host
                 (standard.send, standard.sendFallback) = (endpoint, isApples ? standard.sendFallback : nil)
             }
@@ -41,48 +48,57 @@ extension APNSClient {
         }
     }
 
-    /// How the connections of one key and endpoint do: for health checks and consoles. Holds no secret.
+    /// The state of the connections of one key and endpoint, for health checks and consoles. It contains no secret.
     public struct RouteStatus: Sendable, Hashable {
-        /// Where the connections go.
+        /// The endpoint of the connections.
         public let endpoint: Endpoint
-        /// The id of their key.
+        /// The id of the key.
         public let keyID: String
-        /// The team of their key.
+        /// The id of the key's team.
         public let teamID: String
-        /// Whether a connection stands that takes pushes.
+        /// `true` if at least one connection accepts pushes.
         public let isConnected: Bool
-        /// Pushes that left and have no answer yet, over all connections, as of the last 50 ms or so.
+        /// Number of pushes that were sent and have no answer yet, over all connections. The value may be about 50 ms
+        /// old.
         public let openStreams: Int
-        /// How many may be open at once now, over all connections: what the peer allows, 1 on each before it accepted
-        /// the provider token.
+        /// Number of pushes that may be unanswered at once, over all connections that accept pushes.
+        ///
+        /// Each connection contributes what the peer allows, or 1 until APNs has accepted its provider token.
         public let maximumStreams: Int
-        /// Pushes that have not left, of both priorities.
+        /// Number of pushes that were not sent yet, of all priorities.
         public let queued: Int
-        /// How far APNs's clock is ahead of ours by its last `date` header, in whole seconds plus the time of travel;
-        /// `nil` before the first. Beyond some minutes APNs may refuse the provider token.
+        /// Difference of APNs's clock to the local clock, or `nil` before the first answer. Positive if APNs's clock is
+        /// ahead.
+        ///
+        /// It comes from the last `date` header, in whole seconds, and includes the time of travel. APNs may refuse the
+        /// provider token if the difference exceeds some minutes.
         public let clockSkew: Duration?
-        /// Why the last connection failed or ended; `nil` once a later one stands.
+        /// The reason why the last connection failed or ended, or `nil` after a later one became ready.
         public let lastError: String?
-        /// The same for programs: what a proxy said, for instance.
+        /// The reason in `lastError` as a value for programs, such as the answer of a proxy.
         public let lastEnd: ConnectionEndReason?
-        /// The connections that stand, the oldest first, with those that only finish their streams.
+        /// The open connections, oldest first. They include those that only finish their streams.
         public let connections: [ConnectionStatus]
     }
 
-    /// How one connection does, as of the last 50 ms or so.
+    /// The state of one connection. The values may be about 50 ms old.
     public struct ConnectionStatus: Sendable, Hashable {
-        /// Counts the connections of its key and endpoint from 1.
+        /// Sequence number of the connection among those of its key and endpoint, beginning with 1.
         public let number: Int
-        /// Whether it opens no stream any more: the peer said GOAWAY, or it is not needed.
+        /// `true` if the connection opens no more streams, because the peer sent GOAWAY or the connection is not
+        /// needed.
         public let isDraining: Bool
-        /// Pushes that left on it and have no answer yet.
+        /// Number of pushes that were sent on the connection and have no answer yet.
         public let openStreams: Int
-        /// How many may be open at once now: what the peer allows, 1 before it accepted the provider token.
+        /// Number of pushes that may be unanswered at once: what the peer allows, or 1 until APNs has accepted the
+        /// provider token.
         public let maximumStreams: Int
-        /// The `iat` of the provider token that it uses; `nil` before its first push. A connection keeps its token for
-        /// 20 minutes at least, as APNs asks, and for 50 at most.
+        /// The claim `iat` of the connection's provider token, or `nil` before its first push.
+        ///
+        /// A connection keeps its token for at least 20 minutes, as APNs asks, and at most 50 minutes.
         public let tokenIssuedAt: UnixTime?
-        /// How far APNs's clock is ahead of ours by the last `date` header that came on it; `nil` before the first.
+        /// Difference of APNs's clock to the local clock by the connection's last `date` header, or `nil` before the
+        /// first. Positive if APNs's clock is ahead.
         public let clockSkew: Duration?
     }
 }

@@ -2,7 +2,7 @@ import APNSModel
 import NIOCore
 import NIOPosix
 
-/// The handle of a connection that other threads may hold.
+/// A handle of a connection that other threads may hold.
 final class Connection: Sendable {
     private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<ConnectionHandler>
@@ -12,7 +12,7 @@ final class Connection: Sendable {
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }
 
-    /// Begins to connect. Called on the event loop; how it goes is told to the owner.
+    /// Begins to connect, and reports the result to the owner. Must be called on the event loop.
     static func open(
         _ id: PoolMachine.ConnectionID, _ context: ConnectionContext, owner: any ConnectionOwner,
         on eventLoop: any EventLoop

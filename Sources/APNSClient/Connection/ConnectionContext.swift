@@ -1,7 +1,7 @@
 import APNSModel
 import Logging
 
-/// What the connections of one pool have in common.
+/// The settings that the connections of one pool share.
 struct ConnectionContext: Sendable {
     let endpoint: APNSClient.Endpoint
     let security: TransportSecurity
@@ -16,7 +16,8 @@ struct ConnectionContext: Sendable {
     let dateReceived: (@Sendable (UnixTime) -> Void)?
 }
 
-/// Where a connection gets its pushes from and reports to. Called on the connection's event loop.
+/// The pool of a connection, which provides pushes and receives reports. Its methods are called on the connection's
+/// event loop.
 protocol ConnectionOwner: AnyObject, Sendable {
     func pull(
         _ connection: PoolMachine.ConnectionID, _ allowance: ConnectionMachine.Allowance, now: MonotonicTime,

@@ -4,14 +4,15 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Drives one `ConnectionMachine` on its channel, directly above TLS: bytes in, bytes out, one flush per event.
+/// Drives one `ConnectionMachine` on its channel, directly above TLS, with one flush per event.
 ///
-/// One-shot: it connects, serves, ends and tells its owner so exactly once. Everything here runs on the event loop.
+/// A handler is used once: it connects, serves, ends, and reports its end to the owner exactly once. All code here runs
+/// on the event loop.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// RFC 8446 section 5.1: the most that one TLS record holds; each buffer written becomes records of its own.
+    /// Maximum size of a TLS record (RFC 8446 section 5.1). Each written buffer becomes records of its own.
     private static let recordSize = 16_384
     private static let tick = TimeAmount.milliseconds(50)
 
@@ -29,9 +30,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var tokens: TokenUse
     private var tellsRetirement = true
     private var isReady = false
-    /// The pool knows that nothing is taken here for now.
+    /// `true` if the pool knows that this connection accepts no push at present.
     private var toldFull = false
-    /// Since when bytes wait that the peer does not read.
+    /// Time since which the peer has not read waiting bytes, or `nil`.
     private var unwritableSince: MonotonicTime?
     private var batch: [Attempt] = []
     private var settled: [Settlement] = []
@@ -47,27 +48,27 @@ final class ConnectionHandler: ChannelInboundHandler {
         tokens = TokenUse(signer: context.signer)
     }
 
-    // MARK: Asked by the pool
+    // MARK: Requests of the pool
 
-    /// The queue is not empty any more.
+    /// Fetches pushes, because the queue is no longer empty.
     func wake() {
         toldFull = false
         update(context.time.monotonic())
     }
 
-    /// No new pushes; it ends after its last stream.
+    /// Stops the connection from taking pushes. It ends after its last stream.
     func drain() {
         machine.beginDraining()
         update(context.time.monotonic())
     }
 
-    /// It ends now; the open pushes have no answer.
+    /// Ends the connection now. Its open pushes get no answer.
     func close(_ end: ConnectionEnd) {
         machine.close(end)
         update(context.time.monotonic())
     }
 
-    // MARK: Told by the channel
+    // MARK: Events of the channel
 
     func channelActive(context channelContext: ChannelHandlerContext) {
         self.channelContext = channelContext
@@ -137,7 +138,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         channelContext.fireChannelInactive()
     }
 
-    /// The TCP connection could not be made.
+    /// Ends the connection because TCP could not connect.
     func connectFailed(_ error: any Error) {
         if let proxy = context.proxy {
             close(.proxy(.unreachable(TransportSecurity.reason(error, "\(proxy)"))))
@@ -158,7 +159,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         update(now)
     }
 
-    // MARK: The one funnel
+    // MARK: Updates
 
     /// Performs what the machine asks for after any event.
     private func update(_ now: MonotonicTime) {
@@ -183,7 +184,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         finish(end)
     }
 
-    /// Fetches and writes pushes as long as the peer and the socket take them, and tells the pool when they do not.
+    /// Fetches and writes pushes while the peer and the socket accept them. Tells the pool when they stop accepting.
     private func send(_ now: MonotonicTime) {
         while case .serving = stage, machine.phase == .open, let channelContext {
             var allowance = machine.allowance(at: now)
@@ -194,7 +195,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             toldFull = batch.count == allowance.streams
             guard !batch.isEmpty else { return }
             if machine.isStale(at: now) {
-                // Back to where they stood, until it is known that the connection did not die in its sleep.
+                // The pushes return to their places until the idle connection has proved that it still works.
                 machine.prove(at: now)
                 flush()
                 owner.requeue(batch)
@@ -235,8 +236,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The answers that are about to be told make room here, which `send` fills after them. Who hears them and sends
-    /// the next push at once, on another thread, need not wake this one.
+    /// Tells the pool that the answers to be delivered make room, which `send` fills afterwards.
+    ///
+    /// A caller that sends its next push at once from another thread then need not wake this connection.
     private func tellRoom(_ now: MonotonicTime) {
         guard !machine.settlements.isEmpty, machine.allowance(at: now).streams > 0 else { return }
         toldFull = false
@@ -245,7 +247,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func deliver(_ now: MonotonicTime) {
         guard !machine.settlements.isEmpty else { return }
-        // The arrays change places, so that neither is allocated again.
+        // The arrays are swapped, so neither is allocated again.
         var told: [Settlement] = []
         swap(&told, &settled)
         swap(&told, &machine.settlements)
@@ -253,7 +255,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         for index in told.indices {
             if case .answered(let answer) = told[index].outcome {
                 if let date = answer.date, date != lastDate { noteDate(date) }
-                // What nearly all of them are, and for which there is nothing to decide.
+                // Nearly all answers have status 200 and need no decision.
                 if answer.status == 200 {
                     told[index].attempt.complete(.success(answer))
                     continue
@@ -272,18 +274,18 @@ final class ConnectionHandler: ChannelInboundHandler {
         if !again.isEmpty { retireThenRequeue(again) }
     }
 
-    /// What APNs says the time is: it changes once a second, and is compared with ours when it does.
+    /// Compares APNs's clock with the local one. The date changes once a second, and is compared when it does.
     private func noteDate(_ date: UnixTime) {
         lastDate = date
         context.dateReceived?(date)
         let isFirst = clockSkew == nil
         clockSkew = date - UnixTime(seconds: context.time.wall().seconds)
-        // Who has the first answer finds it in the status, too.
+        // A caller that has the first answer then also finds the clock skew in the status.
         if isFirst { report() }
     }
 
     private func retireThenRequeue(_ attempts: [Attempt]) {
-        // Retired first, so that this connection is not woken for what it must not send.
+        // Retire first, so that this connection is not woken for pushes that it must not send.
         if machine.phase == .draining, tellsRetirement {
             tellsRetirement = false
             logGoAway()

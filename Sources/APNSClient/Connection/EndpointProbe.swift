@@ -4,17 +4,17 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// Looks at an endpoint step by step, as a connection would meet it: name, TCP, TLS.
+/// Tests an endpoint step by step, as a connection would use it: name, TCP, TLS.
 package enum EndpointProbe {
-    /// How far it got.
+    /// The result of a probe.
     package struct Report: Sendable, Equatable {
         /// The first address of the name.
         package var address: String?
-        /// What failed first, and why; `nil` when all went well.
+        /// The first failure, or `nil` if every step succeeded.
         package var failure: Failure?
-        /// What the peer chose by ALPN (RFC 7301).
+        /// The protocol that the peer chose by ALPN (RFC 7301).
         package var applicationProtocol: String?
-        /// When its certificate is no longer valid.
+        /// The end of the certificate's validity.
         package var certificateEndsAt: UnixTime?
 
         package init() {}
@@ -24,7 +24,7 @@ package enum EndpointProbe {
         package enum Step: String, Sendable { case name, connection, security }
 
         package var step: Step
-        /// For people: holds no secret.
+        /// A description for people. It contains no secret.
         package var detail: String
 
         package init(_ step: Step, _ detail: String) {
@@ -38,7 +38,9 @@ package enum EndpointProbe {
         var certificateEndsAt: UnixTime?
     }
 
-    /// Never takes longer than `limit` for TCP and again for TLS; the system's resolver has its own limits.
+    /// Probes an endpoint.
+    ///
+    /// - Parameter limit: Maximum time for TCP, and again for TLS. The name resolution has the system's own limits.
     package static func report(
         on endpoint: APNSClient.Endpoint, trustRoots: APNSClient.TrustRoots, limit: Duration
     ) async -> Report {
@@ -111,7 +113,7 @@ package enum EndpointProbe {
         var isSilent: Bool { if case .connectTimeout? = underlying as? ChannelError { true } else { false } }
     }
 
-    /// Waits for the end of the handshake, whichever it is.
+    /// Waits for the end of the TLS handshake.
     private final class Watcher: ChannelInboundHandler {
         typealias InboundIn = Any
 

@@ -1,25 +1,25 @@
 import APNSModel
 
-/// The provider tokens of one connection: the schedule, and what happens when APNs disagrees with it.
+/// The provider tokens of one connection: their schedule, and the reactions when APNs refuses one.
 struct TokenUse {
     enum Renewal: Hashable {
-        /// The push left with the token before.
+        /// The push was sent with the token before.
         case alreadyRenewed
         case renewed
-        /// A change now would come within 20 minutes, which APNs forbids on one connection.
+        /// A change now would come within 20 minutes of the last one, which APNs forbids on one connection.
         case needsNewConnection
     }
 
-    /// A difference of clocks below this is travel and rounding.
+    /// Maximum difference of the clocks that counts as travel time and rounding.
     private static let tolerance = Duration.seconds(60)
-    /// A refusal that comes so long after a pause is another matter.
+    /// Time after a pause from which a refusal counts as a new one.
     private static let memory = Duration.seconds(120)
 
     private let signer: ProviderTokenSigner
     private var schedule = ProviderTokenSchedule()
-    /// The `iat` of the present token; `nil` before the first one and while the next is to be signed.
+    /// The claim `iat` of the current token. `nil` before the first token, and when the next one must be signed.
     private(set) var issuedAt: UnixTime?
-    /// The first stream that carried the present token.
+    /// The first stream that carried the current token.
     private var sinceStream: UInt32 = 0
     private var pauses = Backoff(first: .seconds(1), longest: .seconds(60))
     private var pausedUntil: MonotonicTime?
@@ -30,7 +30,7 @@ struct TokenUse {
 
     var clockOffset: Duration { signer.clockOffset }
 
-    /// The token that the pushes from `nextStreamID` on carry; `nil` when it is the one they carried before.
+    /// Returns the token for pushes from stream `nextStreamID` on, or `nil` if it is the token already in use.
     mutating func token(
         wall: UnixTime, _ now: MonotonicTime, nextStreamID: UInt32
     ) throws(ProviderKeyError) -> ProviderToken? {
@@ -42,7 +42,8 @@ struct TokenUse {
         return token
     }
 
-    /// APNs answered 403 ExpiredProviderToken. If its clock says that ours is wrong, its clock is believed.
+    /// Handles 403 ExpiredProviderToken. If the `date` header shows that the local clock is wrong, APNs's clock is
+    /// used.
     mutating func expired(
         _ streamID: UInt32, apnsDate: UnixTime?, wall: UnixTime, _ now: MonotonicTime
     ) -> Renewal {
@@ -53,14 +54,15 @@ struct TokenUse {
         }
         guard schedule.mayChange(at: now) else { return .needsNewConnection }
         schedule.renew(wall: wall + signer.clockOffset, monotonic: now)
-        // What is in flight with the old token must not renew once more.
+        // Pushes in flight with the old token must not renew it again.
         sinceStream = .max
         issuedAt = nil
         return .renewed
     }
 
-    /// APNs answered 403 InvalidProviderToken while our clock is ahead of its own. Once that is allowed for, the key is
-    /// what is wrong.
+    /// Handles 403 InvalidProviderToken while the local clock is ahead of APNs's.
+    ///
+    /// Does nothing if the difference of the clocks is already corrected. The key is at fault then.
     mutating func cameFromFuture(
         _ streamID: UInt32, apnsDate: UnixTime, wall: UnixTime, _ now: MonotonicTime
     ) -> Renewal {
@@ -68,9 +70,9 @@ struct TokenUse {
         return expired(streamID, apnsDate: apnsDate, wall: wall, now)
     }
 
-    /// APNs answered 429 TooManyProviderTokenUpdates: until when the connection pauses.
+    /// Handles 429 TooManyProviderTokenUpdates. Returns the end of the connection's pause.
     ///
-    /// The answers to what was in flight come one after another: they are one refusal.
+    /// Answers to pushes in flight arrive one after another. They count as one refusal.
     mutating func changeRefused(_ now: MonotonicTime, dice: Double) -> MonotonicTime {
         if let pausedUntil {
             if now < pausedUntil { return pausedUntil }

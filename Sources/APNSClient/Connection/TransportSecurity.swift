@@ -3,7 +3,7 @@ import NIOPosix
 import NIOSSL
 import PeerIdentity
 
-/// The TLS side of a connection: HTTP/2 only (RFC 9113 section 3.3), the peer's certificate verified.
+/// The TLS side of a connection: HTTP/2 only (RFC 9113 section 3.3), with the peer's certificate verified.
 struct TransportSecurity: Sendable {
     private let peer: PeerSecurity
 
@@ -16,7 +16,7 @@ struct TransportSecurity: Sendable {
         }
     }
 
-    /// Adds TLS, and behind it what looks at the peer's name.
+    /// Adds the handler for TLS, and after it the one that verifies the peer's name.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         try peer.addHandlers(to: pipeline)
     }
@@ -38,7 +38,7 @@ struct TransportSecurity: Sendable {
         }
     }
 
-    /// What to tell people about a connection that failed.
+    /// Describes the failure of a connection for people.
     static func describe(_ error: any Error, _ endpoint: APNSClient.Endpoint) -> String {
         switch error {
         case let error as NIOSSLError:
@@ -63,7 +63,7 @@ struct TransportSecurity: Sendable {
         }
     }
 
-    /// The same of the TCP connection alone, behind the name of its other end.
+    /// Describes the failure of a TCP connection to `end` for people.
     static func reason(_ error: any Error, _ end: String) -> String {
         switch error {
         case let error as NIOConnectionError:

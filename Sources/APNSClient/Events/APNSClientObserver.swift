@@ -1,107 +1,109 @@
 public import APNSModel
 
-/// Hears what a client does with pushes: for metrics and for logs. Every method has an empty default. What becomes of a
-/// broadcast or a channel's call is told to its caller alone.
+/// Receives the events of a client, for metrics and logs.
 ///
-/// It is called on NIO's event loops, for `queueChanged` and for a push that is not taken also on the thread that
-/// submits: it must be quick, must not block, and may be called by several threads at once. It never gets a token, a
-/// key or a payload.
+/// Every method has an empty default implementation. Broadcasts and channel calls have no events: their outcome goes to
+/// the caller alone.
 ///
-/// A client without an observer pays nothing for this but a comparison with `nil`. With one, each push costs one
-/// allocation of about 200 bytes, three readings of the monotonic clock, and the calls.
+/// The client calls these methods on event loops of NIO. It calls `queueChanged`, and `pushFailed` for a push that it
+/// does not accept, also on the thread that submits. An implementation must be quick, must not block, and must accept
+/// calls from several threads at once. It never receives a token, a key or a payload.
+///
+/// A client without an observer only pays for a comparison with `nil`. With an observer, each push costs one allocation
+/// of about 200 bytes, three readings of the monotonic clock, and the calls.
 public protocol APNSClientObserver: Sendable {
-    /// A connection may be used: TLS stands, and the peer's SETTINGS came.
+    /// A connection is ready for pushes: TLS is established, and the peer's SETTINGS frame has arrived.
     ///
-    /// - Parameter duration: From the first attempt to connect.
+    /// - Parameter duration: Time since the client began to connect.
     func connectionOpened(_ connection: APNSClient.ConnectionInfo, after duration: Duration)
 
-    /// A connection could not be used. The client tries again by itself.
+    /// A connection failed before it was ready. The client tries again by itself.
     func connectionFailed(_ connection: APNSClient.ConnectionInfo, reason: APNSClient.ConnectionEndReason)
 
     /// A connection that had been opened ended.
     ///
-    /// - Parameter duration: How long it could be used.
+    /// - Parameter duration: Time for which the connection was ready.
     func connectionClosed(
         _ connection: APNSClient.ConnectionInfo, reason: APNSClient.ConnectionEndReason, after duration: Duration)
 
-    /// A connection sends another provider token from here on.
+    /// A connection begins to use another provider token.
     ///
-    /// - Parameter issuedAt: Its `iat`.
+    /// - Parameter issuedAt: The claim `iat` of the token.
     func providerTokenRenewed(_ connection: APNSClient.ConnectionInfo, issuedAt: UnixTime)
 
-    /// A push left; a push that the client sends again leaves again.
+    /// A push was written to a connection. If the client sends the push again, it calls this method again.
     ///
-    /// - Parameter duration: How long it waited in the client since it was submitted.
+    /// - Parameter duration: Time since the push was submitted.
     func pushSent(_ push: APNSClient.PushInfo, after duration: Duration)
 
-    /// APNs answered, a refusal included, and the caller is told so.
+    /// APNs answered a push, perhaps with a refusal, and the caller receives that answer.
     ///
     /// - Parameters:
-    ///   - answer: Its `verdict` says what it means.
-    ///   - duration: Since the push left for the last time.
+    ///   - answer: The answer of APNs. Its `verdict` says what it means.
+    ///   - duration: Time since the client last sent the push.
     func pushAnswered(_ push: APNSClient.PushInfo, answer: PushAnswer, after duration: Duration)
 
-    /// A push ended without an answer, and the caller is told so.
+    /// A push ended without an answer, and the caller receives that failure.
     ///
-    /// - Parameter duration: Since it was submitted.
+    /// - Parameter duration: Time since the push was submitted.
     func pushFailed(_ push: APNSClient.PushInfo, failure: PushFailure, after duration: Duration)
 
-    /// Pushes were taken into a queue, or out of it.
+    /// Pushes were added to a queue or removed from it.
     ///
-    /// Called by one thread at a time for each key and endpoint: the last depth that is told is the newest. Changes
-    /// during a call are told together after it.
+    /// For each key and endpoint, one thread at a time makes this call, so the last reported depth is the newest.
+    /// Changes during a call are reported together after it.
     ///
-    /// - Parameter depth: How many wait now for this key and endpoint.
+    /// - Parameter depth: Number of pushes that now wait for this key and endpoint.
     func queueChanged(_ endpoint: APNSClient.Endpoint, keyID: String, depth: Int)
 }
 
 extension APNSClientObserver {
-    /// Nothing.
+    /// Does nothing.
     public func connectionOpened(_ connection: APNSClient.ConnectionInfo, after duration: Duration) {}
-    /// Nothing.
+    /// Does nothing.
     public func connectionFailed(
         _ connection: APNSClient.ConnectionInfo, reason: APNSClient.ConnectionEndReason
     ) {}
-    /// Nothing.
+    /// Does nothing.
     public func connectionClosed(
         _ connection: APNSClient.ConnectionInfo, reason: APNSClient.ConnectionEndReason, after duration: Duration
     ) {}
-    /// Nothing.
+    /// Does nothing.
     public func providerTokenRenewed(_ connection: APNSClient.ConnectionInfo, issuedAt: UnixTime) {}
-    /// Nothing.
+    /// Does nothing.
     public func pushSent(_ push: APNSClient.PushInfo, after duration: Duration) {}
-    /// Nothing.
+    /// Does nothing.
     public func pushAnswered(_ push: APNSClient.PushInfo, answer: PushAnswer, after duration: Duration) {}
-    /// Nothing.
+    /// Does nothing.
     public func pushFailed(_ push: APNSClient.PushInfo, failure: PushFailure, after duration: Duration) {}
-    /// Nothing.
+    /// Does nothing.
     public func queueChanged(_ endpoint: APNSClient.Endpoint, keyID: String, depth: Int) {}
 }
 
 extension APNSClient {
-    /// Which connection an observer is told of.
+    /// The connection that an event is about.
     public struct ConnectionInfo: Sendable, Hashable {
-        /// Where it goes.
+        /// The endpoint of the connection.
         public let endpoint: Endpoint
-        /// The id of its key.
+        /// The id of the key that signs the connection's provider tokens.
         public let keyID: String
-        /// The team of its key.
+        /// The id of the key's team.
         public let teamID: String
-        /// Counts the connections of its key and endpoint from 1.
+        /// Sequence number of the connection among those of its key and endpoint, beginning with 1.
         public let number: Int
     }
 
-    /// Which push an observer is told of: nothing of its token or payload.
+    /// The push that an event is about, without its token and payload.
     public struct PushInfo: Sendable, Hashable {
         /// The value of `apns-id`.
         public let id: PushID
         /// The app and the push type.
         public let topic: Topic
-        /// Sandbox or production.
+        /// The APNs environment: sandbox or production.
         public let environment: APNSEnvironment
         /// The value of `apns-priority`.
         public let priority: PushPriority
-        /// The size of the body.
+        /// Size of the body in bytes.
         public let payloadBytes: Int
 
         init(_ request: PushRequest) {
@@ -113,31 +115,31 @@ extension APNSClient {
         }
     }
 
-    /// Why a connection ended.
+    /// The reason why a connection ended.
     public struct ConnectionEndReason: Sendable, Hashable, CustomStringConvertible {
-        /// The kinds there are.
+        /// The kinds of reasons.
         public enum Code: Sendable, Hashable {
-            /// It was not needed any more, or the peer said GOAWAY, and its last push was answered.
+            /// The connection was no longer needed, or the peer sent GOAWAY. All of its pushes were answered.
             case drained
-            /// The peer broke HTTP/2.
+            /// The peer violated HTTP/2.
             case protocolViolation
-            /// No answer came to a PING.
+            /// The peer did not answer a PING.
             case keepAliveTimedOut
-            /// The peer read nothing of what waited for it.
+            /// The peer did not read the bytes that waited for it.
             case writeTimedOut
-            /// The peer, or the network, closed it.
+            /// The peer or the network closed the connection.
             case closedByPeer
-            /// A proxy did not open the way.
+            /// A proxy did not open a tunnel.
             case proxy(ProxyError)
-            /// It could not be made, or was lost: the name, TCP, TLS.
+            /// The connection could not be made, or it was lost. The cause is name resolution, TCP or TLS.
             case failed
-            /// The client stopped before its last push was answered.
+            /// The client stopped before the connection's last push was answered.
             case stopped
         }
 
-        /// What happened, for programs.
+        /// The kind of reason, for programs.
         public let code: Code
-        /// For people: holds no secret.
+        /// A description for people. It contains no secret.
         public let description: String
 
         init(_ end: ConnectionEnd) {

@@ -1,13 +1,13 @@
 import APNSModel
 import Synchronization
 
-/// What an observer is told of one push. There is none without an observer.
+/// Reports the events of one push to the observer. Exists only if the client has an observer.
 final class PushTrace: Sendable {
     private let observer: any APNSClientObserver
     private let time: TimeSource
     private let info: APNSClient.PushInfo
     private let submittedAt: MonotonicTime
-    /// When it left for the last time, in nanoseconds.
+    /// Monotonic time of the last send, in nanoseconds.
     private let sentAt: Atomic<Int64>
 
     init(_ request: PushRequest, _ observer: any APNSClientObserver, _ time: TimeSource) {
@@ -19,7 +19,7 @@ final class PushTrace: Sendable {
     }
 
     func sent(at instant: MonotonicTime) {
-        // The connection's reading of the clock may be a moment older than the push.
+        // The connection may have read the clock shortly before the push was submitted.
         let now = max(instant, submittedAt)
         sentAt.store(now.nanoseconds, ordering: .relaxed)
         observer.pushSent(info, after: now - submittedAt)

@@ -3,14 +3,14 @@ import IsletBasics
 import NIOCore
 import NIOHPACK
 
-/// The headers of an answer, as far as they are read.
+/// The headers of an answer that the client reads.
 struct AnswerHeaders: Hashable {
     var status: Int
     var id: PushID?
     var uniqueID: String?
     var date: UnixTime?
 
-    /// The answer, once the body of a refusal is there.
+    /// Returns the answer. A refusal is complete only with its body.
     func answer(_ body: RefusalBody? = nil) -> PushAnswer {
         PushAnswer(
             status: status, reason: body?.reason, inactiveSince: body?.inactiveSince, id: id, uniqueID: uniqueID,
@@ -20,10 +20,10 @@ struct AnswerHeaders: Hashable {
 
 /// Reads the answers of one connection.
 ///
-/// Those of a kind are decoded once: see `KnownAnswer`. The last `date` is remembered, too, which is the same for a
-/// second long.
+/// Answers of the same kind are decoded once: see `KnownAnswer`. The reader also caches the last `date`, because the
+/// value stays the same for a second.
 struct AnswerReader {
-    /// Longer values of `apns-unique-id` are cut: they are shown to people.
+    /// Maximum length of `apns-unique-id` in characters. Longer values are truncated, because people see them.
     private static let maximumUniqueID = 64
 
     private(set) var decoder: HPACKDecoder
@@ -32,14 +32,14 @@ struct AnswerReader {
     private var date: UnixTime?
 
     init(allocator: ByteBufferAllocator) {
-        // Until the peer acknowledges our table size of 0 it may use the initial 4,096 (RFC 7541 section 4.2).
+        // The peer may use the initial 4,096 bytes until it acknowledges our table size of 0 (RFC 7541 section 4.2).
         decoder = HPACKDecoder(
             allocator: allocator, maxDynamicTableSize: HeaderTable.maximumSize,
             maxHeaderListSize: ConnectionLimits.headerListBytes)
     }
 
-    /// Decodes a header block; `nil` for a malformed answer: no `:status` of three digits, or two (RFC 9113 section
-    /// 8.3.2).
+    /// Decodes a header block. Returns `nil` for a malformed answer: one without exactly one `:status` of three digits
+    /// (RFC 9113 section 8.3.2).
     mutating func read(_ block: ByteBuffer) throws(ProtocolViolation) -> AnswerHeaders? {
         if let answer = block.withUnsafeReadableBytes({ known($0) }) { return answer }
         let headers: HPACKHeaders
@@ -56,10 +56,10 @@ struct AnswerReader {
         return answer
     }
 
-    /// What a block says that is of the kind before; `nil` for every other one.
+    /// Returns the answer of a block of the same kind as the one before, or `nil` for any other block.
     func known(_ block: UnsafeRawBufferPointer) -> AnswerHeaders? { known?.answer(for: block) }
 
-    /// The answer, and which field its id is in.
+    /// Returns the answer, and the index of the field that holds its id.
     private mutating func interpret(_ headers: HPACKHeaders) -> (AnswerHeaders?, idField: Int?) {
         var status: Int?
         var answer = AnswerHeaders(status: 0)

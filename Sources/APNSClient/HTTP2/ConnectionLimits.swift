@@ -1,36 +1,36 @@
 import APNSModel
 
-/// What a connection allows itself and its peer. Those that a user may set come from `APNSClient.Options`.
+/// The limits of a connection and of its peer. Those that a user may set come from `APNSClient.Options`.
 struct ConnectionLimits: Sendable {
-    /// Never more open streams than this, whatever the peer allows.
+    /// Maximum number of open streams, even if the peer allows more.
     var concurrentStreams = 1_000
-    /// The id of the first stream. Tests begin where few are left.
+    /// The id of the first stream. Tests begin where few ids are left.
     var firstStreamID: UInt32 = 1
-    /// The peer's SETTINGS must be there this long after the connection stands.
+    /// Maximum time from the established connection to the peer's SETTINGS.
     var settingsTimeout = Duration.seconds(10)
-    /// Silence after which a PING is sent while streams are open.
+    /// Time of silence after which a PING is sent while streams are open.
     var busySilence = Duration.seconds(15)
-    /// Silence after which a PING is sent while none is open.
+    /// Time of silence after which a PING is sent while no stream is open.
     var idleSilence = Duration.seconds(60)
-    /// How long a PING may stay unanswered.
+    /// Maximum time for the answer to a PING.
     var pingTimeout = Duration.seconds(10)
-    /// While a PING is unanswered for longer than this, no further stream is opened: nothing more is risked.
+    /// Time for which a PING may stay unanswered before the connection opens no further stream. This avoids more risk.
     var pingPatience = Duration.seconds(1)
-    /// An idle connection that was silent for so long is asked by a PING before it takes a push.
+    /// Time of silence after which an idle connection must answer a PING before it gets a push.
     var staleSilence = Duration.seconds(10)
-    /// How long that PING may stay unanswered, while the push waits: less than for one that nobody waits for.
+    /// Maximum time for the answer to that PING. It is shorter than for other PINGs because a push waits.
     var proofTimeout = Duration.seconds(3)
-    /// After so many pushes in a row without an answer by their deadline the connection is given up, although it
-    /// answers PING.
+    /// Number of consecutive pushes without an answer by their deadline after which the connection is retired, although
+    /// it answers PING.
     var consecutiveTimeouts = 32
 
-    /// The largest header block, compressed or not, and the most CONTINUATION frames it may come in.
+    /// Maximum size of a header block in bytes, compressed or not, and maximum number of its CONTINUATION frames.
     static let headerListBytes = 16_384
     static let continuations = 8
-    /// The receive window of a connection; a stream keeps RFC 9113's 65,535, of which it may use 4,096.
+    /// The receive window of the connection. Each stream keeps RFC 9113's 65,535 bytes, of which it may use 4,096.
     static let connectionWindow = 1 << 20
     static let defaultWindow = 65_535
     static let maximumWindow = 0x7FFF_FFFF
-    /// What is read of the debug data of a GOAWAY.
+    /// Number of bytes that are read of a GOAWAY's debug data.
     static let goAwayDebugBytes = 1_024
 }

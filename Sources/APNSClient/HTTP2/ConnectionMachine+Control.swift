@@ -1,7 +1,7 @@
 import APNSModel
 import NIOCore
 
-/// The frames that carry no answer.
+/// Handles the frames that carry no answer.
 extension ConnectionMachine {
     mutating func receiveReset(
         _ header: FrameHeader, _ payload: ByteBuffer, _ now: MonotonicTime
@@ -31,7 +31,7 @@ extension ConnectionMachine {
             return
         }
         guard header.length.isMultiple(of: 6) else { throw .frameSize(type: header.type) }
-        // Each entry costs, not only the frame: there is room for 2,730 of them in one.
+        // Each entry is charged, not only the frame: one frame has room for 2,730 entries.
         for _ in 0..<header.length / 6 { try gauge.charge(now: now) }
         var payload = payload
         var windowSize = peerInitialWindow
@@ -45,7 +45,7 @@ extension ConnectionMachine {
                 guard value <= ConnectionLimits.maximumWindow else { throw .flowControl }
                 windowSize = Int(value)
             case SettingID.maxFrameSize:
-                // Nothing that we send reaches 16,384 bytes, so a larger size changes nothing.
+                // The client sends no frame as large as 16,384 bytes, so a larger limit changes nothing.
                 guard (FrameHeader.maximumPayload...0xFF_FFFF).contains(Int(value)) else { throw .settingValue(id: id) }
             default: continue
             }
@@ -57,7 +57,7 @@ extension ConnectionMachine {
         sendBlocked()
     }
 
-    /// RFC 9113 section 6.9.2: the change applies to every open stream, whose window may become negative.
+    /// Applies a new initial window to every open stream. A window may become negative (RFC 9113 section 6.9.2).
     private mutating func setInitialWindow(_ size: Int) throws(ProtocolViolation) {
         let change = size - peerInitialWindow
         peerInitialWindow = size
@@ -93,7 +93,8 @@ extension ConnectionMachine {
         }
         try gauge.charge(now: now)
         let debug = payload.readableBytesView.prefix(ConnectionLimits.goAwayDebugBytes)
-        // A later one may only lower the bound (RFC 9113 section 6.8); a raised one is taken as a repetition.
+        // A later GOAWAY may only lower the bound (RFC 9113 section 6.8). If it raises the bound, the earlier one
+        // stays.
         let lastStreamID = min(last & 0x7FFF_FFFF, goAway?.lastStreamID ?? .max)
         let notice = GoAway(
             lastStreamID: lastStreamID, code: ErrorCode(code), reason: RefusalBody(debug).reason ?? goAway?.reason)
@@ -126,7 +127,7 @@ extension ConnectionMachine {
             guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
             guard let place = ring.place(of: header.streamID) else { return }
             ring[place].sendWindow += increment
-            // RFC 9113 sections 6.9 and 6.9.1: on a stream both are errors of the stream.
+            // RFC 9113 sections 6.9 and 6.9.1: on a stream, both are stream errors.
             if increment == 0 || ring[place].sendWindow > ConnectionLimits.maximumWindow {
                 settle(place, unanswered: "the peer broke the stream's flow control")
                 reset(place, increment == 0 ? .protocolError : .flowControlError)
@@ -135,7 +136,7 @@ extension ConnectionMachine {
         }
         let before = output.writerIndex
         sendBlocked()
-        // It carried something for us after all: a peer may open its windows in pieces as small as it likes.
+        // The frame let a body continue, so it is not charged: a peer may open its windows in pieces of any size.
         if output.writerIndex > before { gauge.refund() }
     }
 }

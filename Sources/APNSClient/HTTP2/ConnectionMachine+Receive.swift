@@ -2,7 +2,7 @@ import APNSModel
 import NIOCore
 
 extension ConnectionMachine {
-    /// Takes bytes of the peer, cut anywhere.
+    /// Processes bytes from the peer. Frames may be split at any byte.
     mutating func receive(_ bytes: inout ByteBuffer, at now: MonotonicTime) {
         guard !isClosed else { return }
         lastHeard = now
@@ -42,10 +42,11 @@ extension ConnectionMachine {
         }
     }
 
-    /// Reads where they lie the frames that nearly all are: an answer of the kind that came before, to a push that
-    /// waits for one, and the end of its stream. The first other one is left to `handle`.
+    /// Reads the most frequent frames in place, and stops before the first other frame, which `handle` reads.
     ///
-    /// - Returns: How many bytes they had.
+    /// These frames are an answer of the same kind as the last one, to a waiting push, and the end of its stream.
+    ///
+    /// - Returns: Number of bytes that were read.
     private mutating func takeKnownAnswers(_ bytes: UnsafeRawBufferPointer) -> Int {
         var offset = 0
         while !isClosed, headerBlock == nil, bytes.count - offset >= FrameHeader.size {
@@ -135,7 +136,8 @@ extension ConnectionMachine {
     private mutating func receiveBlock(
         _ block: ByteBuffer, _ streamID: UInt32, _ endStream: Bool, _ now: MonotonicTime
     ) throws(ProtocolViolation) {
-        // Decoded even when the stream is closed: the block may change the compression state (RFC 9113 section 4.3).
+        // A block is decoded even if its stream is closed, because it may change the compression state (RFC 9113
+        // section 4.3).
         let answer = try reader.read(block)
         guard let place = ring.place(of: streamID) else { return try gauge.charge(now: now) }
         switch ring[place].phase {
@@ -155,7 +157,7 @@ extension ConnectionMachine {
     ) throws(ProtocolViolation) {
         guard let answer else { return malformed(place, "its answer has no usable :status") }
         if answer.status < 200 {
-            // An interim answer (RFC 9113 section 8.1); it cannot end a stream.
+            // An interim answer cannot end a stream (RFC 9113 section 8.1).
             if endStream { malformed(place, "an interim answer ended the stream") } else { try gauge.charge(now: now) }
         } else if endStream || answer.status == 200 {
             accept(place, answer, endStream)
@@ -165,8 +167,9 @@ extension ConnectionMachine {
         }
     }
 
-    /// An answer without a body, or with status 200: that has none, so that its headers are the outcome, whatever
-    /// becomes of the stream.
+    /// Settles a push by an answer without a body, or with status 200.
+    ///
+    /// Such an answer has no body that matters. Its headers are the outcome, whatever happens to the stream afterwards.
     private mutating func accept(_ place: Int, _ answer: AnswerHeaders, _ endStream: Bool) {
         settle(place, .answered(answer.answer()))
         if ring[place].unsent > 0 {
@@ -178,7 +181,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// RFC 9113 section 8.1.1: a malformed answer is an error of its stream.
+    /// Settles a push whose answer is malformed, which is a stream error (RFC 9113 section 8.1.1).
     private mutating func malformed(_ place: Int, _ detail: String) {
         settle(place, .unknown("the peer answered against HTTP/2: \(detail)"))
         reset(place, .protocolError)
@@ -191,7 +194,7 @@ extension ConnectionMachine {
     ) throws(ProtocolViolation) {
         guard header.streamID != 0 else { throw .wrongStream(type: header.type) }
         guard !ring.isIdle(header.streamID) else { throw .idleStream(type: header.type) }
-        // The whole frame counts, with its padding, also on a closed stream (RFC 9113 section 6.9.1).
+        // The whole frame counts, with its padding, even on a closed stream (RFC 9113 section 6.9.1).
         receiveWindow -= header.length
         guard receiveWindow >= 0 else { throw .flowControl }
         if receiveWindow < ConnectionLimits.connectionWindow / 2 {

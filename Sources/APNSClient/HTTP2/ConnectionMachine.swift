@@ -1,39 +1,45 @@
 import APNSModel
 import NIOCore
 
-/// An HTTP/2 connection to APNs, client side (RFC 9113): pure, no I/O, no clock.
+/// The client side of an HTTP/2 connection to APNs (RFC 9113), as a state machine without I/O or clock.
 ///
-/// It is told what happened and what time it is; it appends what must be sent to `output` and what came of pushes to
-/// `settlements`. Whoever drives it takes both after each call and looks at `phase`. Every push that `open` took is
+/// The driver passes each event and the time. The machine appends bytes for the peer to `output` and outcomes of pushes
+/// to `settlements`. After each call, the driver takes both and examines `phase`. Every push that `open` accepts is
 /// settled exactly once, at the latest by `close`.
 ///
-/// Three kinds of unexpected events: what the peer must not do ends the connection with a `ProtocolViolation`; what it
-/// must not do on one stream resets that stream; what may cross on the wire (frames on streams that we closed) is
-/// ignored, and counted by `FloodGauge`.
+/// | unexpected event | reaction |
+/// |---|---|
+/// | violation on the connection | The connection ends with a `ProtocolViolation`. |
+/// | violation on one stream | The machine resets that stream. |
+/// | frame on a stream that the client has closed | The frame is ignored, because it may have crossed the reset. |
+///
+/// `FloodGauge` limits the number of ignored frames.
 struct ConnectionMachine {
     enum Phase: Hashable {
-        /// Our preface left; nothing else does until the peer's SETTINGS came. So a connection that turns out to be
-        /// useless costs no push its certainty, and no stream is opened beyond the peer's limit.
+        /// The preface is sent. Nothing else is sent until the peer's SETTINGS arrive.
+        ///
+        /// If the connection turns out to be useless, it therefore leaves no push with an unknown outcome. No stream is
+        /// opened beyond the peer's limit.
         case awaitingSettings
         case open
-        /// Open streams go on, none is opened.
+        /// Open streams continue, but no new stream is opened.
         case draining
         case closed(ConnectionEnd)
     }
 
-    /// What the peer said when it began to close.
+    /// The contents of the peer's GOAWAY.
     struct GoAway: Hashable {
         let lastStreamID: UInt32
         let code: ErrorCode
         let reason: APNSReason?
     }
 
-    /// How much may be sent now.
+    /// The amount that may be sent now.
     struct Allowance: Hashable {
         var streams: Int
         var bytes: Int
-        /// Whether what limits it passes by itself: the provider token is not accepted yet, a pause, a window. `false`:
-        /// it is the number of streams that may be open.
+        /// `true` if the limit ends by itself: the provider token is not accepted yet, a pause, or a window. `false` if
+        /// the limit is the number of open streams.
         var isHeld: Bool
     }
 
@@ -46,9 +52,9 @@ struct ConnectionMachine {
 
     let limits: ConnectionLimits
     var phase = Phase.awaitingSettings
-    /// Bytes for the peer; taken and emptied by the driver.
+    /// Bytes for the peer. The driver takes and empties them.
     var output: ByteBuffer
-    /// Outcomes; taken and emptied by the driver.
+    /// Outcomes of pushes. The driver takes and empties them.
     var settlements: [Settlement] = []
     var goAway: GoAway?
 
@@ -59,7 +65,7 @@ struct ConnectionMachine {
     var ring: StreamRing
     var gauge: FloodGauge
 
-    // What the peer allows: RFC 9113 section 6.5.2 has the values before its SETTINGS came.
+    // The peer's limits, with the values that apply before its SETTINGS arrive (RFC 9113 section 6.5.2).
     var peerConcurrentStreams = Int.max
     var peerInitialWindow = ConnectionLimits.defaultWindow
     var sendWindow = ConnectionLimits.defaultWindow
@@ -67,7 +73,7 @@ struct ConnectionMachine {
     /// Streams whose body waits for a window, oldest first.
     var blocked: [UInt32] = []
 
-    /// Apple allows one stream until a push with a valid provider token was accepted.
+    /// `true` after APNs has accepted a push with a valid provider token. Until then Apple allows one stream.
     var tokenWasAccepted = false
     var pausedUntil: MonotonicTime?
     var consecutiveTimeouts = 0
@@ -75,11 +81,12 @@ struct ConnectionMachine {
     var lastHeard: MonotonicTime
     var pingSentAt: MonotonicTime?
     var pingData: UInt64 = 0
-    /// Since when an idle connection is asked whether it still stands. Until a byte comes nothing is risked on it.
+    /// Time at which the proof of an idle connection began, or `nil`. Nothing is sent on the connection until a byte
+    /// arrives.
     var provingSince: MonotonicTime?
-    /// It answered that question, and has not been used since.
+    /// Time at which the connection answered that proof, or `nil` once it has been used since.
     var provedAt: MonotonicTime?
-    /// No stream's deadline is before this instant.
+    /// Lower bound of all deadlines of open streams.
     private var earliestDeadline = MonotonicTime(nanoseconds: .max)
 
     init(authority: String, limits: ConnectionLimits, now: MonotonicTime) {
@@ -101,7 +108,7 @@ struct ConnectionMachine {
         output.writeWindowUpdate(0, increment: ConnectionLimits.connectionWindow - ConnectionLimits.defaultWindow)
     }
 
-    /// The connection stands, which may be long after the machine was made: from here on the peer's time runs.
+    /// Starts the peer's time limits. The connection may be established long after the machine was made.
     mutating func begin(at now: MonotonicTime) {
         lastHeard = now
         settingsBy = now + limits.settingsTimeout
@@ -109,10 +116,10 @@ struct ConnectionMachine {
 
     var openStreams: Int { ring.openCount }
 
-    /// The id of the next push's stream.
+    /// The stream id of the next push.
     var nextStreamID: UInt32 { ring.nextID }
 
-    /// The most streams that may be open at this moment.
+    /// Maximum number of open streams at this moment.
     var streamLimit: Int {
         min(limits.concurrentStreams, peerConcurrentStreams, tokenWasAccepted ? .max : 1)
     }
@@ -123,7 +130,10 @@ struct ConnectionMachine {
 
     // MARK: Sending
 
-    /// No stream is opened while the connection's window is used up: a push that waits with us keeps its certainty.
+    /// Returns what may be sent now.
+    ///
+    /// No stream is opened while the connection's window is used up. A push that waits in the client cannot end with an
+    /// unknown outcome.
     func allowance(at now: MonotonicTime) -> Allowance {
         guard phase == .open, sendWindow > 0, pausedUntil.map({ $0 <= now }) ?? true, isTrusted(at: now) else {
             return Allowance(streams: 0, bytes: 0, isHeld: true)
@@ -137,27 +147,28 @@ struct ConnectionMachine {
         return pingSentAt.map { now - $0 < limits.pingPatience } ?? true
     }
 
-    /// Whether it was idle for so long that it may have died unnoticed: a push would only find out by being lost.
+    /// Returns `true` if the connection was idle for so long that it may have died unnoticed. Only the loss of a push
+    /// would show that.
     func isStale(at now: MonotonicTime) -> Bool {
         guard ring.openCount == 0, now - lastHeard >= limits.staleSilence else { return false }
         return provedAt.map { now - $0 >= limits.proofTimeout } ?? true
     }
 
-    /// Asks the peer for a sign of life, before a push is trusted to the connection.
+    /// Sends a PING that the peer must answer before the connection gets a push.
     mutating func prove(at now: MonotonicTime) {
         guard phase == .open, provingSince == nil else { return }
         provingSince = now
         if pingSentAt == nil { sendPing(now) }
     }
 
-    /// The provider token of the pushes that follow.
+    /// Sets the provider token of later pushes.
     mutating func use(_ token: ProviderToken) {
         writer.use(token.text)
     }
 
-    /// Opens a stream for each of these pushes, in their order; the caller has asked for an allowance.
+    /// Opens a stream for each of these pushes, in their order. The caller has asked for an allowance.
     ///
-    /// - Returns: How many streams were opened. For the pushes behind them none can be, and nothing was written.
+    /// - Returns: Number of opened streams. For the remaining pushes, no stream can be opened and nothing was written.
     mutating func open(_ attempts: [Attempt]) -> Int {
         for index in attempts.indices {
             guard open(attempts[index]) else { return index }
@@ -171,7 +182,7 @@ struct ConnectionMachine {
         gauge.streamOpened()
         provedAt = nil
         earliestDeadline = min(earliestDeadline, attempt.answerBy)
-        // A payload has at most 5,120 bytes, every peer takes frames of 16,384 (RFC 9113 section 4.2).
+        // A payload has at most 5,120 bytes, and every peer accepts frames of 16,384 bytes (RFC 9113 section 4.2).
         let size = attempt.payload.count
         let fits = size <= min(sendWindow, peerInitialWindow)
         writer.write(attempt, streamID: id, withBody: fits, to: &output)
@@ -187,7 +198,7 @@ struct ConnectionMachine {
         return true
     }
 
-    /// Sends what the windows allow of the bodies that wait.
+    /// Sends as much of the waiting bodies as the windows allow.
     mutating func sendBlocked() {
         guard !blocked.isEmpty else { return }
         var still: [UInt32] = []
@@ -211,14 +222,15 @@ struct ConnectionMachine {
         blocked = still
     }
 
-    /// Opens no stream until then.
+    /// Opens no stream before this instant.
     mutating func pause(until instant: MonotonicTime) {
         pausedUntil = instant
     }
 
     // MARK: Time
 
-    /// Ends what is over: streams past their deadline, a PING without answer. Sends a PING into silence.
+    /// Applies the time limits: ends streams past their deadline and connections without an answer to PING. Sends a
+    /// PING after silence.
     mutating func tick(_ now: MonotonicTime) {
         guard !isClosed else { return }
         if phase == .awaitingSettings, now >= settingsBy {
@@ -250,7 +262,7 @@ struct ConnectionMachine {
             settle(place, unanswered: "no answer came within the push's deadline")
             reset(place, .cancel)
         }
-        // Silence that cost a push its answer is looked into at once, not only after the usual time.
+        // A push has lost its answer in this silence, so the PING is sent now and not after the usual time.
         if consecutiveTimeouts > 0, pingSentAt == nil, now - lastHeard >= .seconds(1), !isClosed { sendPing(now) }
         if consecutiveTimeouts >= limits.consecutiveTimeouts { beginDraining() }
     }
@@ -263,7 +275,7 @@ struct ConnectionMachine {
 
     // MARK: Ending
 
-    /// Opens no stream any more, and closes after the last one.
+    /// Opens no more streams, and closes after the last open one.
     mutating func beginDraining() {
         switch phase {
         case .awaitingSettings: close(.drained)
@@ -274,7 +286,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// The connection is over: what is open has no answer, or only the status of one.
+    /// Ends the connection. Open pushes have no answer, or only the status of one.
     mutating func close(_ end: ConnectionEnd) {
         guard !isClosed else { return }
         switch end {
@@ -298,10 +310,10 @@ struct ConnectionMachine {
 
     // MARK: Streams
 
-    /// Settles a stream that ended before its answer was whole.
+    /// Settles a stream that ended before its answer was complete.
     ///
-    /// The status of a refusal is an answer even without its body, but for those that mean a fault of the request, of
-    /// the connection or of the key, and only the body says which: all that is known there is that nothing was done.
+    /// The status of a refusal is an answer even without its body, except for 400 and 403. These may mean a fault of
+    /// the request, the connection or the key, and only the body says which. Such a push is settled as not processed.
     mutating func settle(_ place: Int, unanswered detail: @autoclosure () -> String) {
         guard let partial = ring[place].partial else { return settle(place, .unknown(detail())) }
         switch partial.headers.status {
@@ -310,7 +322,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// Settles a refusal by as much of its body as there is.
+    /// Settles a refusal with as much of its body as arrived.
     mutating func settleRefusal(_ place: Int) {
         guard let partial = ring[place].partial else { return }
         settle(place, .answered(partial.headers.answer(RefusalBody(partial.body))))
@@ -321,19 +333,19 @@ struct ConnectionMachine {
         ring[place].partial = nil
         if case .answered(let answer) = outcome {
             consecutiveTimeouts = 0
-            // 403 speaks about the token, 5xx about nothing; every other answer was given to a token that is valid.
+            // 403 is about the token, and 5xx says nothing about it. Every other answer means that the token is valid.
             if answer.status != 403, answer.status < 500 { tokenWasAccepted = true }
         }
         settlements.append(Settlement(attempt: attempt, streamID: ring[place].id, outcome: outcome))
     }
 
-    /// Ends a stream from our side.
+    /// Resets a stream.
     mutating func reset(_ place: Int, _ code: ErrorCode) {
         output.writeReset(ring[place].id, code)
         free(place)
     }
 
-    /// The stream is closed on both sides.
+    /// Removes a stream that is closed on both sides.
     mutating func free(_ place: Int) {
         if ring[place].unsent > 0 {
             let id = ring[place].id

@@ -1,11 +1,12 @@
 import APNSModel
 
-/// Counts frames that carry nothing for us (RFC 9113 section 10.5): SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, empty
-/// DATA, frames on closed streams, unknown frames.
+/// Limits the number of frames that carry nothing useful (RFC 9113 section 10.5).
 ///
-/// Each costs 1. Every stream that we open, and every second that passes, gives some back: a healthy peer sends a few
-/// of them for each push, and a WINDOW_UPDATE that lets a body go on costs nothing, so that no rate of pushes makes it
-/// look like an attacker, and an idle one never runs dry.
+/// These are SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, empty DATA, frames on closed streams, and unknown frames. Each
+/// costs 1 unit. Every opened stream gives 4 units back, and every second that passes gives 10.
+///
+/// A healthy peer sends a few such frames for each push. So it never looks like an attacker at any rate of pushes, and
+/// an idle peer never runs out of units. A WINDOW_UPDATE that lets a body continue costs nothing.
 struct FloodGauge {
     static let initial = 1_000
     static let ceiling = 10_000

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The frame types of RFC 9113 section 6. Another type is ignored (RFC 9113 section 5.5).
+/// The frame types of RFC 9113 section 6. Other types are ignored (RFC 9113 section 5.5).
 enum FrameType {
     static let data: UInt8 = 0
     static let headers: UInt8 = 1
@@ -23,7 +23,7 @@ enum FrameFlag {
     static let priority: UInt8 = 0x20
 }
 
-/// The settings of RFC 9113 section 6.5.2. Another one is ignored.
+/// The settings of RFC 9113 section 6.5.2. Other settings are ignored.
 enum SettingID {
     static let headerTableSize: UInt16 = 1
     static let enablePush: UInt16 = 2
@@ -63,7 +63,8 @@ struct ErrorCode: Hashable, Sendable, CustomStringConvertible {
 /// The 9 bytes before every frame (RFC 9113 section 4.1).
 struct FrameHeader: Hashable {
     static let size = 9
-    /// RFC 9113 section 4.2: the size that every endpoint takes, and the largest that we announce.
+    /// Maximum size of a payload in bytes: the size that every endpoint accepts, and the largest that the client
+    /// announces (RFC 9113 section 4.2).
     static let maximumPayload = 16_384
 
     var length: Int
@@ -73,7 +74,7 @@ struct FrameHeader: Hashable {
 
     func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
 
-    /// The header at the reader index; `nil` while fewer than 9 bytes are there.
+    /// Returns the header at the reader index, or `nil` while fewer than 9 bytes are available.
     static func peek(_ bytes: borrowing ByteBuffer) -> Self? {
         guard bytes.readableBytes >= size else { return nil }
         return bytes.withUnsafeReadableBytes { Self($0, at: 0) }
@@ -81,7 +82,7 @@ struct FrameHeader: Hashable {
 }
 
 extension FrameHeader {
-    /// The header whose 9 bytes begin there.
+    /// Reads the header whose 9 bytes begin at `offset`.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         let first = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         self.init(
@@ -91,7 +92,7 @@ extension FrameHeader {
             streamID: (UInt32(truncatingIfNeeded: first) << 8 | UInt32(bytes[offset + 8])) & 0x7FFF_FFFF)
     }
 
-    /// Into room for `size` bytes.
+    /// Writes the header into a buffer of at least `size` bytes.
     func write(to room: UnsafeMutableRawBufferPointer) {
         let first = UInt64(length) << 40 | UInt64(type) << 32 | UInt64(flags) << 24 | UInt64(streamID >> 8)
         room.storeBytes(of: first.bigEndian, as: UInt64.self)
@@ -101,7 +102,7 @@ extension FrameHeader {
 
 extension ByteBuffer {
     mutating func writeFrameHeader(length: Int, type: UInt8, flags: UInt8, streamID: UInt32) {
-        // In two pieces, since each costs a check.
+        // Two writes, because each one costs a check.
         writeInteger(UInt64(length) << 40 | UInt64(type) << 32 | UInt64(flags) << 24 | UInt64(streamID >> 8))
         writeInteger(UInt8(truncatingIfNeeded: streamID))
     }
@@ -133,7 +134,7 @@ extension ByteBuffer {
         writeInteger(UInt32(increment))
     }
 
-    /// The server may open no stream towards us, so the last stream id is always 0.
+    /// Writes a GOAWAY frame. Its last stream id is always 0, because the server may not open streams.
     mutating func writeGoAway(_ code: ErrorCode) {
         writeFrameHeader(length: 8, type: FrameType.goAway, flags: 0, streamID: 0)
         writeInteger(UInt32(0))

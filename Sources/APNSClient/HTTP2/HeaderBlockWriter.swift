@@ -1,44 +1,45 @@
 import APNSModel
 import NIOCore
 
-/// Writes the header block of a push (RFC 7541), made for this one shape of request.
+/// Writes the header block of a push (RFC 7541). It supports only this shape of request.
 ///
-/// What repeats is sent once and referred to by index afterwards, so that a usual block is two constant runs of bytes
-/// around `:path`, then the fields of this push alone as literals. `:path` holds the device's token: it is never
-/// indexed, which also tells every intermediary not to keep it (RFC 7541 section 7.1.3). Huffman coding would save a
-/// few bytes and cost more time than all the rest.
+/// Repeated fields are sent once and then referred to by index. A typical block is two constant runs of bytes around
+/// `:path`, followed by this push's own fields as literals.
+///
+/// `:path` contains the device's token, so it is never indexed. This also tells intermediaries not to store it (RFC
+/// 7541 section 7.1.3). Huffman coding would save a few bytes but cost more time than everything else.
 struct HeaderBlockWriter {
     private struct RunKey: Hashable {
         let topic: Topic
         let priority: PushPriority
     }
 
-    /// A literal that is never indexed, with the name of entry 4 of the static table: `:path`.
+    /// The first byte of `:path`: a literal that is never indexed, with the name of entry 4 of the static table.
     private static let pathField: UInt8 = 0x14
-    /// More combinations than the table can hold fields for are not worth remembering.
+    /// Maximum number of cached runs. The table cannot hold the fields of more combinations.
     private static let maximumRuns = 128
 
     private let authority: String
     private var authorization = ""
     private var table = HeaderTable()
-    /// The table starts anew at the next block, and the peer is told so there (RFC 7541 section 4.2).
+    /// `true` if the table is reset at the next block, which tells the peer (RFC 7541 section 4.2).
     private var startsAnew = false
     private var peerLimit = HeaderTable.maximumSize
 
-    /// The block that was made last.
+    /// The most recent block.
     private(set) var block: [UInt8] = []
 
     private let pathPrefix = Array("/3/device/".utf8)
-    /// A literal without indexing, and the length of its value.
+    /// The name of `apns-id` as a literal without indexing, and the length of its value.
     private let idName: [UInt8]
 
-    // The fields before and after `:path` that repeat, as indices; valid until the next insertion into the table.
+    // The repeated fields before and after `:path`, as indices. They are valid until the next insertion into the table.
     private var lastHead: [UInt8] = []
     private var runs: [RunKey: [UInt8]] = [:]
     private var lastTopic: Topic?
     private var lastPriority = PushPriority.high
     private var lastRun: [UInt8] = []
-    /// What the push before had, as far as the next one is like it.
+    /// The fields of the last push that the next one may share.
     private var pattern: RequestPattern?
 
     init(authority: String) {
@@ -49,14 +50,14 @@ struct HeaderBlockWriter {
         self.idName = idName
     }
 
-    /// Which provider token the next blocks carry. A change empties the table: a token that is not used any more would
-    /// stay in it for nothing.
+    /// Sets the provider token of later blocks. A change empties the table, because the old token would only occupy
+    /// space.
     mutating func use(_ token: String) {
         if !authorization.isEmpty { startAnew() }
         authorization = "bearer \(token)"
     }
 
-    /// The peer's SETTINGS_HEADER_TABLE_SIZE. Too small a table turns every field into a literal.
+    /// Sets the peer's SETTINGS_HEADER_TABLE_SIZE. If the table is too small, every field becomes a literal.
     mutating func setPeerLimit(_ size: Int) {
         let limit = min(size, HeaderTable.maximumSize)
         guard limit != peerLimit else { return }
@@ -78,8 +79,8 @@ struct HeaderBlockWriter {
         pattern = nil
     }
 
-    /// Writes the HEADERS frame of a push, and its whole body in a DATA frame that ends the stream if the windows allow
-    /// that.
+    /// Writes the HEADERS frame of a push. With `withBody`, also writes the body in one DATA frame that ends the
+    /// stream.
     mutating func write(_ push: Attempt, streamID: UInt32, withBody: Bool, to output: inout ByteBuffer) {
         if let pattern, pattern.write(push, streamID: streamID, withBody: withBody, to: &output) { return }
         write(push)
@@ -95,7 +96,7 @@ struct HeaderBlockWriter {
         remember(push)
     }
 
-    /// Only a block in which everything that repeats is an index can be the pattern of others.
+    /// Keeps the last block as a pattern if all of its repeated fields are indices.
     private mutating func remember(_ push: Attempt) {
         guard !lastHead.isEmpty, !lastRun.isEmpty, push.collapseID == nil, let lastTopic, push.topic == lastTopic,
             push.priority == lastPriority
@@ -110,7 +111,7 @@ struct HeaderBlockWriter {
             middle: lastRun + idName, tail: Self.ownFields(push))
     }
 
-    /// Makes the block of a push, in `block`.
+    /// Writes the header block of a push into `block`.
     mutating func write(_ push: Attempt) {
         block.removeAll(keepingCapacity: true)
         if startsAnew {
@@ -127,7 +128,7 @@ struct HeaderBlockWriter {
         block.append(contentsOf: Self.ownFields(push))
     }
 
-    /// The fields behind the id.
+    /// Returns the fields after the id.
     private static func ownFields(_ push: Attempt) -> [UInt8] {
         var fields: [UInt8] = []
         if let seconds = push.expiration.headerValue {
@@ -178,8 +179,10 @@ struct HeaderBlockWriter {
         (lastTopic, lastPriority, lastRun) = (topic, priority, run)
     }
 
-    /// A field that other pushes have as well: by index, or with its first appearance into the table, or as a literal
-    /// when the table is full. Whether it was written as an index.
+    /// Writes a field that other pushes share: as an index, as an insertion into the table, or as a literal if the
+    /// table is full.
+    ///
+    /// - Returns: `true` if the field was written as an index.
     private mutating func writeShared(_ name: HeaderName, _ value: String) -> Bool {
         if let index = table.index(of: name, value) {
             block.appendHPACKInteger(index, prefix: 7, pattern: 0x80)
@@ -198,7 +201,7 @@ struct HeaderBlockWriter {
 }
 
 extension [UInt8] {
-    /// RFC 7541 section 5.1.
+    /// Appends an integer (RFC 7541 section 5.1).
     mutating func appendHPACKInteger(_ value: Int, prefix: Int, pattern: UInt8) {
         let most = 1 << prefix - 1
         guard value >= most else {
@@ -214,13 +217,13 @@ extension [UInt8] {
         append(UInt8(rest))
     }
 
-    /// RFC 7541 section 5.2, without Huffman coding.
+    /// Appends a string without Huffman coding (RFC 7541 section 5.2).
     mutating func appendHPACKString(_ text: String) {
         appendHPACKInteger(text.utf8.count, prefix: 7, pattern: 0)
         append(contentsOf: text.utf8)
     }
 
-    /// A literal field without indexing, up to its value (RFC 7541 section 6.2.2).
+    /// Appends the name of a literal field without indexing. Its value must follow (RFC 7541 section 6.2.2).
     mutating func appendHPACKLiteralName(_ name: HeaderName) {
         append(0)
         appendHPACKString(name.rawValue)

@@ -1,13 +1,14 @@
-/// What the peer's HPACK decoder remembers of our headers (RFC 7541 section 2.3.2), newest first.
+/// The fields that the peer's HPACK decoder stores for this connection (RFC 7541 section 2.3.2), newest first.
 ///
-/// It never evicts: a field enters only while there is room, and a new start empties the whole table. So an index, once
-/// it is known to be there, is wrong only after an insertion, never gone.
+/// The table never evicts. It accepts a field only while there is room, and a reset empties it completely. An index
+/// therefore changes only with an insertion, and its field never disappears alone.
 struct HeaderTable {
-    /// RFC 7541 section 4.2: what a peer that says nothing allows; a larger table is of no use to us.
+    /// Maximum size in bytes. It is the initial value for a peer that sets none (RFC 7541 section 4.2). A larger table
+    /// has no use.
     static let maximumSize = 4_096
-    /// The number of the newest dynamic entry: 1 to 61 are the static table (RFC 7541 section 2.3.3).
+    /// The index of the newest dynamic entry. Indices 1 to 61 are the static table (RFC 7541 section 2.3.3).
     private static let firstIndex = 62
-    /// What an entry counts beyond its bytes (RFC 7541 section 4.1).
+    /// Size in bytes that each entry adds to its text (RFC 7541 section 4.1).
     private static let overhead = 32
 
     private struct Entry {
@@ -26,7 +27,7 @@ struct HeaderTable {
         return nil
     }
 
-    /// Whether the field was taken; `false` when the table has no room left.
+    /// Inserts a field. Returns `false` if the table has no room for it.
     mutating func insert(_ name: HeaderName, _ value: String) -> Bool {
         let added = name.rawValue.utf8.count + value.utf8.count + Self.overhead
         guard size + added <= limit else { return false }
@@ -42,7 +43,7 @@ struct HeaderTable {
     }
 }
 
-/// The header fields that a push has, beside `:method` and `:scheme`.
+/// The header fields of a push, besides `:method` and `:scheme`.
 enum HeaderName: String {
     case authority = ":authority"
     case path = ":path"

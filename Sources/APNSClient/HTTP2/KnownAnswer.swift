@@ -7,25 +7,30 @@ import NIOCore
     import Darwin
 #endif
 
-/// A header block that was decoded before, by its bytes: pure.
+/// A header block that was decoded before, so that an equal block needs no decoding.
 ///
-/// Answers of one kind differ in their `apns-id` at most, so the block is kept in two pieces around that value. Only a
-/// block is kept that neither looks into the dynamic table nor changes it: made of entries of the static table and of
-/// literals without indexing (RFC 7541 sections 6.1, 6.2.2, 6.2.3). Whatever came in between, it means the same again.
-/// Everything else, and every value that is not plainly an id, is left to the decoder.
+/// Answers of one kind differ only in their `apns-id`, so the block is stored in two pieces around that value. A block
+/// is stored only if it does not depend on the dynamic table and does not change it. Such a block has only entries of
+/// the static table and literals without indexing (RFC 7541 sections 6.1, 6.2.2, 6.2.3). Its meaning is the same
+/// whatever arrived in between.
+///
+/// The decoder reads all other blocks, and every value that is not clearly an id.
 struct KnownAnswer {
     /// The last entry of the static table (RFC 7541 appendix A).
     private static let lastStaticIndex = 61
 
-    /// The bytes before the length of the id's value, or all of them.
+    /// The bytes before the length of the id's value, or all bytes of a block without an id.
     private let head: [UInt8]
-    /// The bytes behind the id's value; `nil` for a block without an id.
+    /// The bytes after the id's value, or `nil` for a block without an id.
     private let tail: [UInt8]?
     private let answer: AnswerHeaders
 
+    /// Creates a known answer, or returns `nil` if the block depends on the dynamic table.
+    ///
     /// - Parameters:
-    ///   - block: What was decoded without an error.
-    ///   - idField: Which of its fields is `apns-id`, if there is one.
+    ///   - block: A block that was decoded without an error.
+    ///   - answer: The decoded answer.
+    ///   - idField: The index of the field `apns-id`, or `nil` if there is none.
     init?(_ block: ByteBuffer, _ answer: AnswerHeaders, idField: Int?) {
         guard let value = Self.value(ofField: idField, in: block) else { return nil }
         let bytes = block.readableBytesView
@@ -34,7 +39,7 @@ struct KnownAnswer {
         self.answer = answer
     }
 
-    /// What the block says, if it is this one but for the id.
+    /// Returns the answer of a block that equals this one except for the id, or `nil`.
     func answer(for block: UnsafeRawBufferPointer) -> AnswerHeaders? {
         guard let tail else { return block.equals(head) ? answer : nil }
         let end = block.count - tail.count
@@ -48,8 +53,9 @@ struct KnownAnswer {
         return answer
     }
 
-    /// Where the value of a field lies, with its length, or the end of the block if none is asked for; `nil` when the
-    /// block depends on the dynamic table or changes it.
+    /// Returns the range of a field's value with its length, or the end of the block if no field is wanted.
+    ///
+    /// Returns `nil` if the block depends on the dynamic table or changes it.
     private static func value(ofField wanted: Int?, in block: ByteBuffer) -> Range<Int>? {
         var block = block
         var field = 0
@@ -79,7 +85,8 @@ extension UnsafeRawBufferPointer {
 }
 
 extension ByteBuffer {
-    /// RFC 7541 section 5.1, as far as a header block of ours can need it.
+    /// Reads an integer (RFC 7541 section 5.1) of at most three continuation bytes, which is enough for these header
+    /// blocks.
     fileprivate mutating func readHPACKInteger(prefix: Int) -> Int? {
         guard let first = readInteger(as: UInt8.self) else { return nil }
         let most = 1 << prefix - 1
@@ -93,7 +100,7 @@ extension ByteBuffer {
         return nil
     }
 
-    /// RFC 7541 section 5.2.
+    /// Skips a string (RFC 7541 section 5.2). Returns `false` if it is incomplete.
     fileprivate mutating func skipHPACKString() -> Bool {
         guard let length = readHPACKInteger(prefix: 7), length <= readableBytes else { return false }
         moveReaderIndex(forwardBy: length)
@@ -102,15 +109,15 @@ extension ByteBuffer {
 }
 
 extension PushID {
-    /// The id in a string of HPACK, which begins with its length: plain or by Huffman's code (RFC 7541 section 5.2).
-    /// `nil` for every other string.
+    /// Reads an id from an HPACK string with its length, plain or Huffman-coded (RFC 7541 section 5.2). Returns `nil`
+    /// for any other string.
     fileprivate init?(encoded bytes: UnsafeRawBufferPointer) {
         guard let first = bytes.first, first & 127 < 127, Int(first & 127) == bytes.count - 1 else { return nil }
         let value = UnsafeRawBufferPointer(rebasing: bytes[1...])
         if first & 128 == 0 { self.init(ascii: value) } else { self.init(huffman: value) }
     }
 
-    /// From the 36 characters of a UUID.
+    /// Reads an id from the 36 characters of a UUID.
     init?(ascii bytes: some Collection<UInt8>) {
         var words: (UInt64, UInt64) = (0, 0)
         var offset = 0
@@ -136,7 +143,7 @@ extension PushID {
     private init?(huffman bytes: some Collection<UInt8>) {
         let symbols = HuffmanDigits.symbols
         var rest = bytes.makeIterator()
-        // The next bits are the lowest of the window; behind the end come ones, as RFC 7541 section 5.2 pads.
+        // The next bits are the lowest of the window. Ones follow the end, as padding (RFC 7541 section 5.2).
         var (window, bits, beyond): (UInt64, Int, Int) = (0, 0, 0)
         var words: (UInt64, UInt64) = (0, 0)
         for offset in 0..<36 {
@@ -162,7 +169,7 @@ extension PushID {
     }
 }
 
-/// The symbols of an id in RFC 7541 appendix B: none has more than 7 bits.
+/// The symbols of an id in the Huffman code (RFC 7541 appendix B). Each has at most 7 bits.
 private enum HuffmanDigits {
     static let hyphen: UInt8 = 16
 
@@ -173,7 +180,7 @@ private enum HuffmanDigits {
         (0x21, 6, 10), (0x5D, 7, 11), (0x5E, 7, 12), (0x5F, 7, 13), (0x60, 7, 14), (0x61, 7, 15),
     ]
 
-    /// By the next 7 bits: the length of the symbol in the upper 3 bits, the digit in the lower 5; 0 for any other.
+    /// Symbols by the next 7 bits: length in the upper 3 bits, digit in the lower 5. 0 is not a symbol of an id.
     static let symbols: [UInt8] = {
         var symbols = [UInt8](repeating: 0, count: 128)
         for (code, length, digit) in codes {

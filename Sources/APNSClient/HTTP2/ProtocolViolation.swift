@@ -1,33 +1,34 @@
-/// What a peer did that RFC 9113 forbids, or that is more than we put up with. It ends the connection.
+/// A violation of RFC 9113 by the peer, or an excess of the client's limits. It ends the connection.
 enum ProtocolViolation: Error, Hashable, Sendable {
-    /// RFC 9113 section 3.4: the first frame of a server is SETTINGS.
+    /// The server's first frame is not SETTINGS (RFC 9113 section 3.4).
     case missingPreface
-    /// RFC 9113 section 4.2: a frame larger than we announced, or of another size than its type has.
+    /// The frame is larger than the client allows, or its size is wrong for its type (RFC 9113 section 4.2).
     case frameSize(type: UInt8)
-    /// RFC 9113 section 6: a frame on stream 0 that belongs to a stream, or the reverse.
+    /// A stream's frame came on stream 0, or a connection's frame came on a stream (RFC 9113 section 6).
     case wrongStream(type: UInt8)
-    /// RFC 9113 section 5.1: a frame on a stream that we never opened.
+    /// The frame is on a stream that the client never opened (RFC 9113 section 5.1).
     case idleStream(type: UInt8)
-    /// RFC 9113 section 6.1 and 6.2: padding as long as the frame.
+    /// The padding is as long as the frame (RFC 9113 sections 6.1 and 6.2).
     case padding
-    /// RFC 9113 section 6.10: another frame between HEADERS and its last CONTINUATION, or CONTINUATION without HEADERS.
+    /// Another frame came between HEADERS and its last CONTINUATION, or CONTINUATION without HEADERS (RFC 9113 section
+    /// 6.10).
     case headerBlockInterrupted
-    /// RFC 9113 section 4.3: a header block that cannot be decoded, which leaves the compression state undefined.
+    /// A header block could not be decoded, so the compression state is undefined (RFC 9113 section 4.3).
     case headerCompression
-    /// RFC 9113 section 8.4: PUSH_PROMISE although we disabled push.
+    /// PUSH_PROMISE came although the client disabled push (RFC 9113 section 8.4).
     case pushPromise
-    /// RFC 9113 section 6.5.2: a value that the setting cannot have.
+    /// The value is not valid for the setting (RFC 9113 section 6.5.2).
     case settingValue(id: UInt16)
-    /// RFC 9113 section 6.9: an increment of 0.
+    /// The increment of a window is 0 (RFC 9113 section 6.9).
     case windowIncrement
-    /// RFC 9113 section 6.9.1: a window above 2^31 - 1, or more DATA than our window allowed.
+    /// A window exceeds 2^31 - 1, or DATA exceeds the client's window (RFC 9113 section 6.9.1).
     case flowControl
-    /// RFC 9113 section 10.5: more header bytes or CONTINUATION frames than we take.
+    /// Too many header bytes or CONTINUATION frames (RFC 9113 section 10.5).
     case headersTooLarge
-    /// RFC 9113 section 10.5: more frames that carry nothing than we take.
+    /// Too many frames that carry nothing useful (RFC 9113 section 10.5).
     case flood
 
-    /// The code of the GOAWAY that answers it.
+    /// The code of the GOAWAY that reports the violation.
     var errorCode: ErrorCode {
         switch self {
         case .frameSize: .frameSizeError
@@ -41,26 +42,26 @@ enum ProtocolViolation: Error, Hashable, Sendable {
     }
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 enum ConnectionEnd: Hashable, Sendable {
-    /// It was asked to end, and its last stream is closed.
+    /// The connection was asked to end, and its last stream is closed.
     case drained
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     case violation(ProtocolViolation)
-    /// No answer came to a keep-alive PING.
+    /// The peer did not answer a keep-alive PING.
     case keepAliveTimedOut
-    /// The peer took none of the bytes that wait for it.
+    /// The peer did not read the bytes that waited for it.
     case writeTimedOut
-    /// The peer, or the network, closed it.
+    /// The peer or the network closed the connection.
     case closedByPeer
-    /// It failed before it could be used, or while it was; the text is for people and holds no secret.
+    /// The connection failed before or during use. The text is for people and contains no secret.
     case failed(String)
-    /// A proxy did not open the way to the peer.
+    /// A proxy did not open a tunnel to the peer.
     case proxy(APNSClient.ProxyError)
-    /// Its open streams did not end within the time given for stopping.
+    /// The open streams did not end within the time for stopping.
     case stopped
 
-    /// For people.
+    /// A description for people.
     var text: String {
         switch self {
         case .drained: "the connection was closed after its last stream"

@@ -1,16 +1,17 @@
 import APNSModel
 import JSONText
 
-/// The JSON body of a refusal: `{"reason": "…"}`, on 410 with `"timestamp"` in milliseconds since 1970 (Apple,
-/// "Handling notification responses from APNs"). The same object is the debug data of a GOAWAY.
+/// The JSON body of a refusal: `{"reason": "…"}`, and on 410 also `"timestamp"` in milliseconds since 1970.
+///
+/// Source: Apple, "Handling notification responses from APNs". The debug data of a GOAWAY is the same object.
 struct RefusalBody: Hashable {
-    /// The largest body that is read; Apple's have some 60 bytes.
+    /// Maximum size of a body in bytes. Apple's bodies have about 60.
     static let maximumBytes = 4_096
 
     var reason: APNSReason?
     var inactiveSince: UnixTime?
 
-    /// What can be read of it: a body that is broken, or has another shape, has no reason.
+    /// Reads a body. A body that is broken or has another shape has no reason.
     init(_ bytes: some Collection<UInt8>) {
         guard !bytes.isEmpty, bytes.count <= Self.maximumBytes,
             let value = try? JSONValue(parsing: Array(bytes)), let object = value.object

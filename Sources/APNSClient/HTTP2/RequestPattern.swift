@@ -1,31 +1,32 @@
 import APNSModel
 import NIOCore
 
-/// What the request of a push has in common with those like it: all but its stream, the device's token, the id and the
-/// body.
+/// The parts of a request that similar pushes share: everything except stream id, device token, push id and body.
 ///
-/// A request that fits is five runs of bytes, put where they belong at once: no field is looked up, and the room for
-/// them is asked for once. Valid as long as the fields keep their indices.
+/// A matching request is five runs of bytes, written at once: no field lookup, and one request for space. The pattern
+/// is valid as long as the fields keep their indices.
 struct RequestPattern {
     let topic: Topic
     let priority: PushPriority
     let expiration: PushExpiration
-    /// How many digits the token has.
+    /// Number of hexadecimal digits of the token.
     let hexCount: Int
-    /// The header block up to the token.
+    /// The header block before the token.
     let head: [UInt8]
-    /// Between token and id.
+    /// The header block between the token and the id.
     let middle: [UInt8]
-    /// Behind the id.
+    /// The header block after the id.
     let tail: [UInt8]
 
     private var blockCount: Int { head.count + hexCount + middle.count + PushID.textLength + tail.count }
 
-    /// Writes the HEADERS frame of a push, and its body in one DATA frame; `false`, and nothing, if it does not fit.
+    /// Writes the HEADERS frame of a push, and with `withBody` its body in one DATA frame.
+    ///
+    /// - Returns: `false` if the push does not match. Nothing is written then.
     func write(_ push: Attempt, streamID: UInt32, withBody: Bool, to output: inout ByteBuffer) -> Bool {
         guard push.priority == priority, push.collapseID == nil, push.expiration == expiration,
             push.pushType == topic.pushType,
-            // With the type it makes the text, and is mostly the same object.
+            // With the type it determines the topic's text, and it is usually the same object.
             push.bundleID == topic.bundleID
         else { return false }
         var hex = push.hex
@@ -63,7 +64,7 @@ struct RequestPattern {
         }
     }
 
-    /// The next free byte of a room that is large enough.
+    /// The write position in a buffer that is large enough.
     private struct Cursor {
         private let room: UnsafeMutableRawBufferPointer
         private(set) var offset = 0
@@ -88,10 +89,10 @@ struct RequestPattern {
 }
 
 extension PushID {
-    /// The bytes of an id as the header has it.
+    /// Length of an id in the header, in bytes.
     static let textLength = 36
 
-    /// The text of the id, into room for `textLength` bytes: as `write(to:)` of an array, at once for eight digits.
+    /// Writes the text of the id into a buffer of `textLength` bytes, eight digits at a time.
     func write(to room: UnsafeMutableRawBufferPointer) {
         func put(_ digits: UInt64, at offset: Int, shift: UInt64) {
             room.storeBytes(
@@ -110,12 +111,12 @@ extension PushID {
         for offset in [8, 13, 18, 23] { room[offset] = UInt8(ascii: "-") }
     }
 
-    /// The eight hexadecimal digits of 32 bits in ASCII, the first one in the highest byte.
+    /// Returns the eight hexadecimal digits of 32 bits in ASCII, the first in the highest byte.
     private static func digits(_ word: UInt64) -> UInt64 {
         var spread = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
         spread = (spread | spread << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 in the bytes of those from a to f, whose letters lie 39 above where the digits would go on.
+        // 1 in the bytes of the digits a to f, whose ASCII codes lie 39 above a continuation of the digits 0 to 9.
         let letters = (spread + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return spread + 0x3030_3030_3030_3030 + letters * 39
     }

@@ -1,18 +1,19 @@
 import APNSModel
 
-/// A stream that is open, or a free place for one.
+/// An open stream, or a free slot for one.
 struct PushStream {
     enum Phase: UInt8 {
         case free
-        /// The answer's headers have not come.
+        /// The headers of the answer have not arrived.
         case waiting
-        /// A refusal's headers came, its body is awaited.
+        /// The headers of a refusal have arrived, and its body has not.
         case refusal
-        /// The outcome is settled, the peer has not ended the stream: it still counts against its limit.
+        /// The outcome is settled, but the peer has not ended the stream. The stream still counts against the peer's
+        /// limit.
         case tail
     }
 
-    /// The body of a refusal while it comes in.
+    /// The part of a refusal that has arrived.
     final class Partial {
         let headers: AnswerHeaders
         var body: [UInt8] = []
@@ -27,13 +28,13 @@ struct PushStream {
     var attempt: Attempt?
     var partial: Partial?
     var sendWindow = 0
-    /// Body bytes that wait for a window.
+    /// Number of body bytes that wait for a window.
     var unsent = 0
-    /// Bytes that came after the outcome was settled.
+    /// Number of bytes that arrived after the outcome was settled.
     var tailBytes = 0
     var deadline = MonotonicTime(nanoseconds: .max)
 
-    /// The place is free again; `open` sets the rest.
+    /// Frees the slot. `open` sets the remaining properties.
     mutating func vacate() {
         phase = .free
         attempt = nil
@@ -43,9 +44,10 @@ struct PushStream {
     }
 }
 
-/// The streams of a connection in a ring, indexed by (id - 1) / 2: no dictionary, no allocation per push.
+/// The streams of a connection in a ring buffer, indexed by (id - 1) / 2. It needs no dictionary and no allocation per
+/// push.
 ///
-/// A stream that outlives a whole turn of the ring keeps its place; the ids that fall on it are skipped, which RFC 9113
+/// A stream that outlives a full turn of the ring keeps its slot. The ids that fall on it are skipped, which RFC 9113
 /// section 5.1.1 allows.
 struct StreamRing {
     private(set) var streams: [PushStream]
@@ -53,7 +55,8 @@ struct StreamRing {
     private(set) var openCount = 0
     private(set) var nextID: UInt32
 
-    /// - Parameter maximumOpen: Twice as many places are made, so that a free one is always near.
+    /// - Parameter maximumOpen: Maximum number of open streams. The ring has at least twice as many slots, so that a
+    ///   free one is always near.
     init(maximumOpen: Int, firstID: UInt32 = 1) {
         nextID = firstID
         var size = 4
@@ -62,19 +65,20 @@ struct StreamRing {
         mask = size - 1
     }
 
-    /// Whether no id is left (RFC 9113 section 5.1.1); a turn of the ring is kept in reserve for skipping.
+    /// `true` if no stream id is left (RFC 9113 section 5.1.1). One turn of the ring is reserved for skipping.
     var isExhausted: Bool { nextID > 0x7FFF_FFFF - UInt32(streams.count * 2) }
 
-    /// The place of an open stream.
+    /// Returns the slot of an open stream.
     func place(of id: UInt32) -> Int? {
         let place = Int(id >> 1) & mask
         return id & 1 == 1 && streams[place].id == id && streams[place].phase != .free ? place : nil
     }
 
-    /// Whether a stream of this id was never opened by us: also every even id, since push is disabled.
+    /// Returns `true` if the client never opened a stream with this id. This includes every even id, because push is
+    /// disabled.
     func isIdle(_ id: UInt32) -> Bool { id & 1 == 0 || id >= nextID }
 
-    /// Takes a place; `nil` when none is free.
+    /// Opens a stream. Returns its slot, or `nil` if none is free.
     mutating func open(sendWindow: Int, _ attempt: Attempt) -> Int? {
         guard openCount < streams.count, !isExhausted else { return nil }
         while streams[Int(nextID >> 1) & mask].phase != .free { nextID += 2 }

@@ -1,25 +1,26 @@
 import APNSModel
 
-/// Pushes that were submitted together, in the client's hands, with who waits for them: told exactly once of each.
+/// Pushes that were submitted together, with the callers that wait for them. Each caller gets exactly one result per
+/// push.
 ///
-/// One object for all of them: a push of many costs no allocation of its own.
+/// One object holds all of them, so a push of many costs no allocation of its own.
 final class PendingBatch: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
     typealias Continuation = UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
 
-    /// The only push, or the first of `all`: in its place it costs a push of its own no array.
+    /// The only push, or the first of `all`. Stored here, a single push needs no array.
     private let first: Push
-    /// Empty when there is one alone.
+    /// All pushes, or empty if there is only one.
     private let all: [Push]
-    /// For the observer, one for each push; empty without one.
+    /// The traces for the observer, one for each push, or empty without an observer.
     private let traces: [PushTrace]
     private let completion: Completion?
-    /// For a single push: without a closure around it, which would be an allocation. Unchecked for the same reason.
-    /// Set before anybody else has the batch.
+    /// The continuation of a single push, without the allocation of a closure. It is unchecked for the same reason. It
+    /// is set before any other thread has the batch.
     nonisolated(unsafe) var continuation: Continuation?
 
-    /// - Parameter pushes: All of them, beginning with `first`.
+    /// - Parameter pushes: All pushes, beginning with `first`.
     init(
         _ first: Push, of pushes: [Push], traces: [PushTrace] = [], completion: @escaping Completion
     ) {
@@ -38,7 +39,7 @@ final class PendingBatch: Sendable {
 
     var indices: Range<Int> { 0..<max(1, all.count) }
 
-    /// A part of a push where it lies: a copy of the whole counts references to each of its parts.
+    /// Reads a part of a push in place. A copy of the whole push would count references to each of its parts.
     @inline(__always)
     func part<Part>(_ index: Int, _ part: (borrowing Push) -> Part) -> Part {
         all.isEmpty ? part(first) : part(all[index])
@@ -55,9 +56,9 @@ final class PendingBatch: Sendable {
     }
 }
 
-/// A push on its way, and for which reasons the client itself has sent it again.
+/// A push in progress, with the reasons for which the client has sent it again.
 struct Attempt: Sendable {
-    /// What APNs answered when the client sent a push again without asking the caller: each at most once.
+    /// The answers of APNs after which the client sends a push again by itself. Each counts once per push.
     struct Resent: OptionSet, Sendable, Hashable {
         let rawValue: UInt8
 
@@ -66,19 +67,19 @@ struct Attempt: Sendable {
         static let keptToken = Self(rawValue: 4)
     }
 
-    /// How often a push is sent again after the peer did not process it (RFC 9113 section 8.7): a service that is being
-    /// restarted may say GOAWAY on one connection after the other, and the caller shall see nothing of it.
+    /// Maximum number of retries after the peer did not process the push (RFC 9113 section 8.7). A restarting service
+    /// may send GOAWAY on several connections in a row, which the caller should not notice.
     static let maximumRefusals: UInt8 = 4
 
     private let batch: PendingBatch
     private let index: Int
     var resent: Resent = []
-    /// How often the peer did not process it.
+    /// Number of times the peer did not process the push.
     var refusals: UInt8 = 0
-    /// Its place among all pushes of its pool.
+    /// Position among all pushes of the pool.
     var order: UInt64 = 0
 
-    /// The push at that index.
+    /// Creates the attempt of the batch's push at `index`.
     init(_ batch: PendingBatch, _ index: Int) {
         self.batch = batch
         self.index = index
@@ -114,13 +115,13 @@ struct Attempt: Sendable {
     }
 }
 
-/// What came of a push on one stream of one connection.
+/// The outcome of a push on one stream of one connection.
 struct Settlement {
     enum Outcome: Hashable {
         case answered(PushAnswer)
-        /// The peer said that it did not process it (RFC 9113 section 8.7).
+        /// The peer did not process the push (RFC 9113 section 8.7).
         case refused(String)
-        /// It left, wholly or in part, and no answer came.
+        /// The push was sent, completely or in part, and no answer came.
         case unknown(String)
     }
 

@@ -1,5 +1,5 @@
-/// Waits that double, from a first to a longest one, each shortened by up to a half at random so that many clients do
-/// not return at once.
+/// Exponential backoff with jitter. Waits double from a first to a longest one. Jitter shortens each by up to a half,
+/// so that many clients do not return at once.
 struct Backoff: Sendable {
     let first: Duration
     let longest: Duration
@@ -10,9 +10,9 @@ struct Backoff: Sendable {
         self.longest = longest
     }
 
-    /// The wait after one more failure.
+    /// Returns the wait after one more failure.
     ///
-    /// - Parameter dice: From 0 (the shortest) up to 1.
+    /// - Parameter dice: Random number from 0 (the shortest wait) to 1.
     mutating func next(dice: Double) -> Duration {
         let whole = min(longest, first * (1 << min(failures, 30)))
         failures += 1

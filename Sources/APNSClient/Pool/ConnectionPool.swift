@@ -2,37 +2,39 @@ import APNSModel
 import NIOCore
 import Synchronization
 
-/// The queue and the connections of one key and endpoint: performs what `PoolMachine` decides, outside its lock.
+/// The queue and the connections of one key and endpoint. Performs the decisions of `PoolMachine` outside its lock.
 ///
-/// Each place of the machine has an event loop of its own while there are enough of them.
+/// Each place of the machine has its own event loop while there are enough of them.
 final class ConnectionPool: ConnectionOwner {
     private struct State {
         var machine: PoolMachine
         var connections: [PoolMachine.ConnectionID: Connection] = [:]
         var reports: [PoolMachine.ConnectionID: APNSClient.ConnectionStatus] = [:]
         var clockSkew: Duration?
-        /// When each connection was dialed, then when it could be used. Only filled for an observer.
+        /// Time at which each connection was dialed, or from which it was ready. Only set if there is an observer.
         var since: [PoolMachine.ConnectionID: (isOpen: Bool, time: MonotonicTime)] = [:]
         var lastEnd: APNSClient.ConnectionEndReason?
         var queueTelling = QueueTelling.silent
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Who tells the observer how many pushes wait: one thread at a time, so that the last number told is the newest.
+    /// State of the reports of the queue's depth. One thread reports at a time, so the last reported depth is the
+    /// newest.
     private enum QueueTelling {
         case silent, telling
-        /// The queue changed while it was being told.
+        /// The queue changed during a report.
         case outdated
     }
 
     private static let tick = TimeAmount.milliseconds(50)
-    /// The most numbers that one thread tells in a row. An event loop that is needed for more goes on after other work.
+    /// Maximum number of reports by one thread in a row. After that, an event loop continues with them after its other
+    /// work.
     private static let tellings = 16
 
     let key: ProviderKey
     private let context: ConnectionContext
     private let observer: (any APNSClientObserver)?
-    /// Where its timers run.
+    /// The event loop of the pool's timers.
     private let eventLoop: any EventLoop
     private let placeLoops: [any EventLoop]
     private let state: Mutex<State>
@@ -49,7 +51,8 @@ final class ConnectionPool: ConnectionOwner {
         state = Mutex(State(machine: machine))
     }
 
-    /// One loop after the other, from the one on whose turn it is, so that several pools do not begin at the same one.
+    /// Returns event loops in order, beginning with the group's next one, so that several pools begin at different
+    /// loops.
     static func loops(for places: Int, of group: any EventLoopGroup) -> [any EventLoop] {
         let first = group.next()
         let all = Array(group.makeIterator())
@@ -80,7 +83,7 @@ final class ConnectionPool: ConnectionOwner {
 
     // MARK: Stopping
 
-    /// Takes no more pushes, answers those that wait, and lets open streams end within a time.
+    /// Stops the pool: takes no more pushes, fails the waiting ones, and gives open streams this time to end.
     func stop(within grace: Duration) {
         let (actions, connections) = state.withLock { state in
             (state.machine.stop(), Array(state.connections.values))
@@ -113,7 +116,7 @@ final class ConnectionPool: ConnectionOwner {
         for waiter in waiters { waiter.resume() }
     }
 
-    // MARK: Told by connections
+    // MARK: Reports of connections
 
     func pull(
         _ connection: PoolMachine.ConnectionID, _ allowance: ConnectionMachine.Allowance, now: MonotonicTime,
@@ -173,7 +176,7 @@ final class ConnectionPool: ConnectionOwner {
         }
     }
 
-    // MARK: Acting
+    // MARK: Actions
 
     private func perform(_ actions: PoolMachine.Actions) {
         for (attempt, failure) in actions.fail { attempt.complete(.failure(failure)) }
@@ -208,7 +211,7 @@ final class ConnectionPool: ConnectionOwner {
         if isMine { tellQueue(observer) }
     }
 
-    /// Tells the depth, and again while it changed meanwhile. No lock is held while the observer hears it.
+    /// Reports the depth, and again if it changed meanwhile. No lock is held during the observer's call.
     private func tellQueue(_ observer: any APNSClientObserver) {
         for _ in 0..<Self.tellings {
             let depth = state.withLock { state in

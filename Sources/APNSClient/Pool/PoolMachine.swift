@@ -1,33 +1,39 @@
 import APNSModel
 
-/// The pushes that wait for one key and endpoint, and the places for connections that fetch them: pure.
+/// A state machine of the pushes that wait for one key and endpoint, and of the places for connections.
 ///
-/// Connections *pull*: each fetches what it can send at this moment, so a push waits in one queue only, keeps its
-/// certainty there, and goes to a connection that is free. Few connections are kept busy, not many half idle: a push
-/// wakes the first one that has room, the next one follows when that is full, and another one is made only when all are
-/// full. One that was not needed for a time is closed, the last one never. A connection that retires leaves its place
-/// at once and finishes its streams beside its successor.
+/// Connections *pull*: each fetches what it can send at this moment. A push therefore waits in one queue only, has no
+/// unknown outcome there, and goes to a connection that is free.
+///
+/// The machine keeps few connections busy instead of many half idle:
+///
+/// - A push wakes the first connection that has room.
+/// - The next connection follows when that one is full.
+/// - Another connection is made only if all are full.
+/// - A connection that was not needed for a time is closed, but never the last one.
+/// - A retired connection leaves its place at once, and finishes its streams beside its successor.
 struct PoolMachine {
     typealias ConnectionID = Int
 
     struct Limits: Hashable, Sendable {
-        /// The most connections that take pushes or are being made.
+        /// Maximum number of connections that accept pushes or are being made.
         var connections = 1
-        /// A connection that took no push for so long is closed, unless it is the only one.
+        /// Time without a push after which a connection is closed, unless it is the only one.
         var idleLifetime = Duration.seconds(300)
         var queue: PushQueue.Limits
     }
 
-    /// How much a connection that stands takes at present.
+    /// The readiness of a connection for pushes.
     enum Appetite: Hashable {
-        /// It found the queue empty and must be woken.
+        /// The connection found the queue empty and must be woken.
         case hungry(since: MonotonicTime)
-        /// It was woken, or has not fetched all that it may: it pulls of its own accord.
+        /// The connection was woken, or has not fetched all that it may. It pulls by itself.
         case pulling
-        /// The peer allows it no further stream. It pulls when that changes.
+        /// The peer allows the connection no further stream. It pulls when that changes.
         case full
-        /// It takes nothing for a moment: its provider token is not accepted yet, it was asked to pause, or the peer
-        /// does not read. It pulls when that changes.
+        /// The connection accepts nothing for a moment, and pulls when that changes.
+        ///
+        /// Either its provider token is not accepted yet, or it must pause, or the peer does not read.
         case held(since: MonotonicTime)
     }
 
@@ -41,26 +47,26 @@ struct PoolMachine {
         case running, stopping, stopped
     }
 
-    /// A connection that is to be made, and the index of its place.
+    /// A connection that must be made, and the index of its place.
     struct Dial: Hashable {
         let id: ConnectionID
         let place: Int
     }
 
-    /// What the shell must do, after the lock is released.
+    /// The actions that the caller must perform after it has released the lock.
     struct Actions {
         var dial: Dial?
         var wake: ConnectionID?
-        /// It is not needed: it ends after its last stream.
+        /// A connection that is not needed. It ends after its last stream.
         var drain: ConnectionID?
         var fail: [(attempt: Attempt, failure: PushFailure)] = []
-        /// A timer is needed and none runs.
+        /// `true` if a timer is needed and none runs.
         var armTimer = false
     }
 
-    /// How many pushes are fetched at once.
+    /// Maximum number of pushes that one pull fetches.
     static let batchSize = 256
-    /// What holds a connection back for so long counts as its being full.
+    /// Time after which a held connection counts as full.
     static let patience = Duration.seconds(2)
 
     let limits: Limits
@@ -70,7 +76,7 @@ struct PoolMachine {
     private(set) var lastFailure: String?
     private var retired: Set<ConnectionID> = []
     private var backoff: Backoff
-    /// No connection is made before this instant, since the last one was of no use.
+    /// Earliest time for the next connection after one that was of no use.
     private var dialNotBefore: MonotonicTime?
     private var nextID = 0
     private var timerArmed = false
@@ -86,7 +92,9 @@ struct PoolMachine {
 
     // MARK: Pushes
 
-    /// - Parameter now: Not asked for while a connection is about to take what waits: reading a clock costs something.
+    /// Adds pushes to the queue.
+    ///
+    /// - Parameter now: Not read while a connection is about to pull, because reading a clock has a cost.
     mutating func enqueue(_ attempts: some Collection<Attempt>, now: @autoclosure () -> MonotonicTime) -> Actions {
         var actions = Actions()
         for attempt in attempts {
@@ -113,8 +121,10 @@ struct PoolMachine {
         return actions
     }
 
-    /// Fetches what a connection may send now, at most `batchSize`: it pulls again until it gets less. A connection
-    /// pulls when it is woken, when it may take something again, and once when it may not any more, so that others do.
+    /// Fetches what a connection may send now, at most `batchSize` pushes.
+    ///
+    /// A connection pulls again until it gets fewer. It pulls when it is woken, and when it may accept something again.
+    /// It also pulls once when it no longer may, so that other connections take over.
     mutating func pull(
         _ id: ConnectionID, _ allowance: ConnectionMachine.Allowance, now: MonotonicTime, into batch: inout [Attempt]
     ) -> Actions {
@@ -127,8 +137,8 @@ struct PoolMachine {
                 if let ended = queue.removeNext() { actions.fail.append((ended, expiry(ended))) }
                 continue
             }
-            // The first one goes even if it does not fit the window whole: the rest of it follows when the peer allows,
-            // and no peer can stop a queue with a window that is small for good.
+            // The first push goes even if it does not fit the window, and the rest of it follows later.
+            // So a peer with a permanently small window cannot stop the queue.
             guard next.size <= bytes || batch.isEmpty else {
                 isHeld = true
                 break
@@ -148,14 +158,16 @@ struct PoolMachine {
         return actions
     }
 
-    /// The connection takes pushes, and pulls as soon as it has told what came of those it had: who sends the next one
-    /// because of that finds it here. Nobody needs to be woken for it, and no other connection made.
+    /// Marks the connection as ready to pull, because answers are about to be delivered.
+    ///
+    /// It pulls right after the delivery. A caller that sends its next push in response finds this connection, so
+    /// nothing is woken and no other connection is made.
     mutating func hasRoom(_ id: ConnectionID) {
         guard let index = places.firstIndex(where: { $0.readyID == id }) else { return }
         places[index] = .ready(id, .pulling)
     }
 
-    /// The connection has nothing to do; if it is not needed, it goes.
+    /// Marks a connection as idle, or drains it if it is not needed.
     private mutating func rest(
         _ index: Int, _ id: ConnectionID, tookSome: Bool, _ now: MonotonicTime, _ actions: inout Actions
     ) {
@@ -171,7 +183,7 @@ struct PoolMachine {
         }
     }
 
-    /// Ends what waited too long, and makes the connection that is missing.
+    /// Ends pushes that waited too long, and makes a missing connection.
     mutating func tick(_ now: MonotonicTime) -> Actions {
         timerArmed = false
         var actions = Actions()
@@ -190,7 +202,7 @@ struct PoolMachine {
         return PushFailure(.notSentInTime, "the connections had no room for it in time\(again)")
     }
 
-    /// Finds somebody for what waits, unless somebody is about to take it.
+    /// Chooses a connection for the waiting pushes, unless one is about to pull.
     private mutating func serve(_ now: @autoclosure () -> MonotonicTime, _ actions: inout Actions) {
         guard !queue.isEmpty, stage == .running else { return }
         if !timerArmed {
@@ -221,20 +233,20 @@ struct PoolMachine {
         }
     }
 
-    /// Connections that finish their last pushes, for each that takes pushes: a peer that says GOAWAY at once, and ends
-    /// nothing, does not make them without end.
+    /// Maximum number of retired connections for each place. It bounds the connections to a peer that sends GOAWAY at
+    /// once and ends no stream.
     private static let retiredForEach = 4
 
     // MARK: Connections
 
-    /// The connection may be used; it pulls of its own accord.
+    /// Marks the connection as ready. It pulls by itself.
     mutating func ready(_ id: ConnectionID) {
         guard let index = places.firstIndex(of: .dialing(id)) else { return }
         places[index] = .ready(id, .pulling)
         lastFailure = nil
     }
 
-    /// The connection opens no stream any more: its place is free.
+    /// Frees the place of a connection that opens no more streams.
     mutating func retire(_ id: ConnectionID, wasUseful: Bool, now: MonotonicTime, dice: Double) -> Actions {
         var actions = Actions()
         vacate(id, wasUseful: wasUseful, now, dice)
@@ -243,7 +255,10 @@ struct PoolMachine {
         return actions
     }
 
-    /// The connection is gone. A push was accepted on a useful one; after one that was not, the next waits.
+    /// Removes a closed connection.
+    ///
+    /// - Parameter wasUseful: `true` if APNs accepted a push on it. Otherwise the next connection waits for the
+    ///   backoff.
     mutating func ended(
         _ id: ConnectionID, _ reason: String?, wasUseful: Bool, now: MonotonicTime, dice: Double
     ) -> Actions {
@@ -265,7 +280,7 @@ struct PoolMachine {
 
     // MARK: Stopping
 
-    /// Nothing is taken or sent any more; open streams go on.
+    /// Stops the machine: no push is accepted or sent any more, but open streams continue.
     mutating func stop() -> Actions {
         var actions = Actions()
         guard stage == .running else { return actions }

@@ -1,23 +1,23 @@
 import APNSModel
 import NIOCore
 
-/// The pushes that wait for one key and endpoint: pure, a line for each priority.
+/// The pushes that wait for one key and endpoint, in one line for each priority.
 ///
-/// High ones leave first; while low ones wait beside them, one in `lowPriorityTurn` is low, so that none starves.
-/// Within a line the order is that of arrival, for a push that comes back too. Each line has its own limit: no flood of
-/// low ones takes the place of high ones.
+/// High-priority pushes leave first. While low-priority pushes wait beside them, one push in `lowPriorityTurn` is of
+/// low priority, which prevents starvation. Within a line, pushes keep their order of arrival, even if they come back.
+/// Each line has its own limit, so a flood of low priority takes no place from high priority.
 struct PushQueue {
     struct Limits: Hashable, Sendable {
-        /// How many may wait in each line.
+        /// Maximum number of waiting pushes in each line.
         var waiting: Int
-        /// One in so many, while both lines wait.
+        /// One push in this many is of low priority while both lines wait.
         var lowPriorityTurn: Int
     }
 
     let limits: Limits
     private var high = Line()
     private var low = Line()
-    /// How many high ones left since a low one did, while low ones waited.
+    /// Number of high-priority pushes that left since the last low-priority one, while low priority waited.
     private var passedOver = 0
     private var nextOrder: UInt64 = 0
 
@@ -28,7 +28,7 @@ struct PushQueue {
     var isEmpty: Bool { high.entries.isEmpty && low.entries.isEmpty }
     var count: Int { high.entries.count + low.entries.count }
 
-    /// Takes a push at the end of its line; `false` when that is full.
+    /// Appends a push to its line. Returns `false` if the line is full.
     mutating func append(_ attempt: Attempt) -> Bool {
         var attempt = attempt
         attempt.order = nextOrder
@@ -41,19 +41,20 @@ struct PushQueue {
         return isTaken
     }
 
-    /// Takes pushes back to where they stood. The limit does not hold for them, since they were within it before; there
-    /// are never more than open streams.
+    /// Returns pushes to their former positions.
+    ///
+    /// The limit does not apply, because they were within it before. There are never more of them than open streams.
     mutating func giveBack(_ attempts: [Attempt]) {
         high.giveBack(attempts.filter { $0.priority == .high })
         low.giveBack(attempts.filter { $0.priority != .high })
     }
 
-    /// What must be known of the push that leaves next.
+    /// The time limit and size of the push that leaves next.
     var next: (sendBefore: MonotonicTime, size: Int)? {
         takesLow ? low.next : high.next
     }
 
-    /// Takes the push that leaves next.
+    /// Removes the push that leaves next.
     mutating func removeNext() -> Attempt? {
         guard takesLow else {
             passedOver = low.entries.isEmpty ? 0 : passedOver + 1
@@ -68,7 +69,7 @@ struct PushQueue {
         return high.entries.isEmpty || passedOver >= limits.lowPriorityTurn - 1
     }
 
-    /// Takes out what must not leave any more.
+    /// Removes the pushes whose time to leave is over.
     mutating func removeEnded(_ now: MonotonicTime) -> [Attempt] {
         high.removeEnded(now) + low.removeEnded(now)
     }
@@ -82,11 +83,12 @@ struct PushQueue {
 extension PushQueue {
     /// The pushes of one priority, in the order of their arrival.
     private struct Line {
-        /// What is asked of every push lies beside it, so that looking for what is over touches nothing else.
+        /// An attempt with copies of the values that every check reads, so that a search for late pushes touches
+        /// nothing else.
         struct Entry {
             let attempt: Attempt
             let sendBefore: MonotonicTime
-            /// Of its payload.
+            /// Size of the payload in bytes.
             let size: Int
 
             init(_ attempt: Attempt) {
@@ -105,7 +107,7 @@ extension PushQueue {
         private static let never = MonotonicTime(nanoseconds: .max)
 
         var entries = CircularBuffer<Entry>()
-        /// The time of no push is over before this instant.
+        /// No push is late before this instant.
         private var earliestEnd = never
 
         mutating func append(_ attempt: Attempt, limit: Int) -> Bool {

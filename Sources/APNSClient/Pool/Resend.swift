@@ -1,21 +1,21 @@
 import APNSModel
 
-/// What the client itself makes of an outcome: pure.
+/// The decision of the client about an outcome: send again, or complete.
 ///
-/// It sends again only what APNs, or the peer's HTTP/2, definitely did not process (so a start may be repeated too),
-/// for each of APNs's reasons once, for HTTP/2's `Attempt.maximumRefusals` times, and only while the push may still
-/// leave. Everything else goes to the caller.
+/// The client sends a push again only if APNs or the peer's HTTP/2 definitely did not process it, so even a start may
+/// be repeated. It does so once for each reason of APNs, and `Attempt.maximumRefusals` times for HTTP/2, while the push
+/// may still leave. Every other outcome goes to the caller.
 struct Resend {
-    /// What the outcome says about the connection it came from.
+    /// The consequence of the outcome for its connection.
     enum Effect: Hashable {
         case none
-        /// It opens no stream any more.
+        /// The connection opens no more streams.
         case replace
-        /// Its provider token expired.
+        /// The connection's provider token expired.
         case renewToken(apnsDate: UnixTime?)
-        /// Its provider token was issued in the future, because our clock is ahead.
+        /// The connection's provider token was issued in APNs's future, because the local clock is ahead.
         case correctToken(apnsDate: UnixTime)
-        /// Its provider token changed too often.
+        /// The connection's provider token changed too often.
         case keepToken
     }
 
@@ -27,10 +27,11 @@ struct Resend {
     let fate: Fate
     let effect: Effect
 
-    /// How far our clock may be ahead of APNs's before a refused provider token is put down to it.
+    /// Difference by which the local clock must be ahead of APNs's before it explains a refused provider token.
     static let clockTolerance = Duration.seconds(60)
 
-    /// - Parameter clockSkew: How far APNs's clock is ahead of ours, where it is known.
+    /// - Parameter clockSkew: Difference of APNs's clock to the local clock, if known. Positive if APNs's clock is
+    ///   ahead.
     init(_ settlement: Settlement, now: MonotonicTime, clockSkew: Duration? = nil) {
         let attempt = settlement.attempt
         switch settlement.outcome {
@@ -63,7 +64,7 @@ struct Resend {
         case .newConnection: self.init(attempt, .newConnection, .replace, answer, now)
         case .keepProviderToken: self.init(attempt, .keptToken, .keepToken, answer, now)
         case .renewProviderToken:
-            // A token that is fresh and still "expired" is not mended by yet another connection.
+            // If a fresh token still counts as expired, another connection does not help.
             let effect: Effect = attempt.resent.contains(.renewedToken) ? .none : .renewToken(apnsDate: answer.date)
             self.init(attempt, .renewedToken, effect, answer, now)
         case .accepted, .tokenDead, .slowDown, .serviceTrouble, .halted, .requestRefused:

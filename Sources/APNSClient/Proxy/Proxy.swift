@@ -1,22 +1,27 @@
 extension APNSClient {
-    /// An HTTP proxy through which the connections to APNs go (CONNECT, RFC 9110 section 9.3.6).
+    /// An HTTP proxy for the connections to APNs (CONNECT, RFC 9110 section 9.3.6).
     ///
-    /// TLS runs inside the tunnel, and the certificate is verified against APNs's name: the proxy sees where the
-    /// connection goes and how much is sent, nothing else. What it sees of its own user's password is in plain text.
+    /// TLS runs inside the tunnel, and the certificate is verified against APNs's name. The proxy sees only the
+    /// destination and the amount of data. The credentials for the proxy itself travel as plain text.
     ///
-    /// Printing one, in any way, shows host and port, never the credentials.
+    /// The proxy's descriptions, its mirror included, show host and port but never the credentials.
     public struct Proxy: Sendable, Hashable {
-        /// A DNS name or an address, without brackets.
+        /// A DNS name or an IP address, without brackets.
         public let host: String
-        /// Between 1 and 65535.
+        /// The port, from 1 to 65535.
         public let port: Int
         /// The value of `proxy-authorization`.
         let authorization: String?
 
+        /// Creates a proxy.
+        ///
         /// - Parameters:
-        ///   - user: For basic authentication (RFC 7617); without one, none is offered.
-        ///   - password: Empty unless given.
-        /// - Throws: `APNSClientError` (`invalidProxy`) for a host or port that cannot be one, or a colon in the user.
+        ///   - host: A DNS name or an IP address, without brackets.
+        ///   - port: The port, from 1 to 65535.
+        ///   - user: The user for basic authentication (RFC 7617). Without one, the client sends no credentials.
+        ///   - password: The password of the user. The default is an empty string.
+        /// - Throws: `APNSClientError` (`invalidProxy`) if the host or port is not valid, or if the user contains a
+        ///   colon.
         public init(host: String, port: Int, user: String? = nil, password: String = "") throws(APNSClientError) {
             do {
                 let endpoint = try Endpoint(host: host, port: port)
@@ -30,10 +35,10 @@ extension APNSClient {
             authorization = user.map { "Basic \(Self.base64("\($0):\(password)".utf8))" }
         }
 
-        /// The proxy that a text such as `http://proxy.example.com:3128` names; the port may not be left out.
+        /// Creates a proxy from a string such as `http://proxy.example.com:3128`. The port is required.
         ///
-        /// - Throws: `APNSClientError` (`invalidProxy`), also for another scheme, and for a user in the text: give
-        ///   credentials to the other initializer, so that they do not end in logs of configurations.
+        /// - Throws: `APNSClientError` (`invalidProxy`) if the string is not valid, has another scheme, or contains a
+        ///   user. Pass credentials to the other initializer, so that they do not appear in logged configurations.
         public init(_ text: String) throws(APNSClientError) {
             guard text.hasPrefix("http://"), !text.contains("@") else {
                 throw APNSClientError(.invalidProxy, "a proxy is written http://host:port, without credentials")
@@ -64,23 +69,23 @@ extension APNSClient {
         }
     }
 
-    /// Why a proxy did not open the way to APNs.
+    /// The reason why a proxy did not open a tunnel to APNs.
     public enum ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// No connection to the proxy itself; the text says why.
+        /// The client cannot connect to the proxy. The text says why.
         case unreachable(String)
-        /// It wants credentials, or others: 407.
+        /// The proxy requires credentials, or other credentials (407).
         case authenticationRequired
-        /// It answered CONNECT with another status than 2xx: 403 where it forbids the destination, 502 and 504 where it
-        /// cannot reach it.
+        /// The proxy answered CONNECT with a status other than 2xx and 407. Typical values are 403 for a forbidden
+        /// destination, and 502 and 504 for one that it cannot reach.
         case refused(status: Int)
-        /// Its answer is not HTTP, or has more than 8,192 bytes.
+        /// The proxy's answer is not HTTP, or has more than 8,192 bytes.
         case badAnswer
-        /// It closed the connection without an answer.
+        /// The proxy closed the connection without an answer.
         case closed
-        /// It did not answer in `Options.connectTimeout`.
+        /// The proxy did not answer within `Options.connectTimeout`.
         case timedOut
 
-        /// What happened, for people.
+        /// A description for people.
         public var description: String {
             switch self {
             case .unreachable(let detail): "no connection to the proxy: \(detail)"
@@ -95,10 +100,10 @@ extension APNSClient {
 }
 
 extension APNSClient.Proxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Where it is.
+    /// The proxy as a URL, without credentials.
     public var description: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-    /// Where it is.
+    /// The proxy as a URL, without credentials.
     public var debugDescription: String { description }
-    /// `dump` and test failure messages print mirrors: they must not print the password.
+    /// A mirror without the credentials, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["host": host, "port": port]) }
 }

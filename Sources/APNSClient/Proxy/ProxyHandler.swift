@@ -2,14 +2,14 @@ import NIOCore
 
 /// Opens a tunnel through a proxy, then leaves the pipeline (RFC 9110 section 9.3.6).
 ///
-/// It stands before TLS and keeps `channelActive` to itself until the tunnel is open, so that for the handlers behind
-/// it the channel begins there.
+/// The handler precedes TLS and withholds `channelActive` until the tunnel is open. For later handlers, the channel
+/// begins there.
 final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The most that is read of the answer's head.
+    /// Maximum size of the answer's head in bytes.
     static let maximumHeadBytes = 8_192
 
     private let proxy: APNSClient.Proxy
@@ -59,7 +59,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// The status of `HTTP/1.1 200 Connection established`.
+    /// Returns the status of a line such as `HTTP/1.1 200 Connection established`, or `nil`.
     static func status(_ head: ByteBufferView) -> Int? {
         let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)

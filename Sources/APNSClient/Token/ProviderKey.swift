@@ -1,18 +1,23 @@
 public import APNSModel
 import Crypto
 
-/// The signing key of a developer team for APNs: a `.p8` file of Apple's developer portal with its two ids.
+/// A developer team's signing key for APNs: a `.p8` file from Apple's developer portal, with its two ids.
 ///
-/// Live Activities are token authentication only: a certificate cannot take the key's place, and giving one is refused
-/// with that explanation. Printing a key, in any way, shows its ids at most.
+/// Live Activities require token authentication. A certificate cannot replace the key, and is refused with that
+/// explanation. The key's descriptions, its mirror included, show only the ids.
 public struct ProviderKey: Sendable, Hashable {
-    /// The 10 characters that the portal shows beside the key, and that are in the name of its file.
+    /// The 10 characters that the portal shows beside the key. They are also in the name of its file.
     public let keyID: String
-    /// The 10 characters of the team ("Membership details" in the portal).
+    /// The 10 characters of the team id ("Membership details" in the portal).
     public let teamID: String
     let privateKey: P256.Signing.PrivateKey
 
-    /// - Parameter p8: The text of the file `AuthKey_<key id>.p8`.
+    /// Creates a key.
+    ///
+    /// - Parameters:
+    ///   - keyID: The 10 characters of the key id.
+    ///   - teamID: The 10 characters of the team id.
+    ///   - p8: The text of the file `AuthKey_<key id>.p8`.
     /// - Throws: `ProviderKeyError`, whose description says what to do.
     public init(keyID: String, teamID: String, p8: String) throws(ProviderKeyError) {
         guard Self.isIdentifier(keyID) else { throw ProviderKeyError(.malformedKeyID(keyID.utf8.count)) }
@@ -22,17 +27,18 @@ public struct ProviderKey: Sendable, Hashable {
         privateKey = try Self.parse(p8)
     }
 
-    /// Signs a provider token as Apple's "Establishing a token-based connection to APNs" describes it.
+    /// Signs a provider token. Source: Apple, "Establishing a token-based connection to APNs".
     ///
-    /// `APNSClient` does this by itself; this is for tools that print a token.
+    /// `APNSClient` signs tokens by itself. This method is for tools that print a token.
     ///
-    /// - Parameter issuedAt: Sent as whole seconds. APNs refuses a token that is older than an hour, and a connection
-    ///   that changes its token within 20 minutes.
+    /// - Parameter issuedAt: The claim `iat`, sent as whole seconds. APNs refuses a token that is older than an hour.
+    ///   It also refuses a connection that changes its token within 20 minutes.
+    /// - Throws: `ProviderKeyError` (`signingFailed`).
     public func makeToken(issuedAt: UnixTime) throws(ProviderKeyError) -> ProviderToken {
         try ProviderToken(signedWith: self, issuedAt: issuedAt)
     }
 
-    /// Whether both are the same key under the same ids.
+    /// Returns `true` if both are the same key with the same ids.
     public static func == (left: Self, right: Self) -> Bool {
         left.keyID == right.keyID && left.teamID == right.teamID
             && left.privateKey.publicKey.rawRepresentation == right.privateKey.publicKey.rawRepresentation
@@ -57,7 +63,7 @@ public struct ProviderKey: Sendable, Hashable {
         if p8.contains("BEGIN ENCRYPTED PRIVATE KEY") { throw ProviderKeyError(.encrypted) }
         if p8.contains("BEGIN PUBLIC KEY") { throw ProviderKeyError(.publicKey) }
         guard p8.contains("-----BEGIN ") else { throw ProviderKeyError(.notPEM) }
-        // Editors and shells add blanks and carriage returns around the block; neither changes the key.
+        // Editors and shells add blanks and carriage returns around the block. Neither changes the key.
         let lines = p8.split(whereSeparator: \.isNewline).map { line in
             line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
         }
@@ -71,10 +77,10 @@ public struct ProviderKey: Sendable, Hashable {
 }
 
 extension ProviderKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Both ids.
+    /// The ids of the key and the team.
     public var description: String { "key \(keyID) of team \(teamID)" }
-    /// Both ids.
+    /// The ids of the key and the team.
     public var debugDescription: String { description }
-    /// `dump` and test failure messages print mirrors: they must not print the key either.
+    /// A mirror without the private key, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID, "teamID": teamID]) }
 }

@@ -1,6 +1,6 @@
-/// Why a provider key cannot be used; the description says what to do, and holds nothing of the key.
+/// The reason why a provider key cannot be used. Its description says what to do, and contains nothing of the key.
 public struct ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kinds of errors.
     public struct Code: Sendable, Hashable {
         enum Kind: Hashable {
             case malformedKeyID(Int)
@@ -15,17 +15,17 @@ public struct ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertib
 
         let kind: Kind
 
-        /// The key id does not have 10 letters and digits; the number is the length it has.
+        /// The key id does not have 10 letters and digits. The number is its length in bytes.
         public static func malformedKeyID(_ length: Int) -> Self { Self(kind: .malformedKeyID(length)) }
-        /// The team id does not have 10 letters and digits; the number is the length it has.
+        /// The team id does not have 10 letters and digits. The number is its length in bytes.
         public static func malformedTeamID(_ length: Int) -> Self { Self(kind: .malformedTeamID(length)) }
         /// The text has no PEM block.
         public static var notPEM: Self { Self(kind: .notPEM) }
-        /// A certificate was given: it cannot push to Live Activities.
+        /// The text is a certificate, which cannot push to Live Activities.
         public static var certificate: Self { Self(kind: .certificate) }
         /// The key is protected with a password.
         public static var encrypted: Self { Self(kind: .encrypted) }
-        /// The public half was given.
+        /// The text is a public key.
         public static var publicKey: Self { Self(kind: .publicKey) }
         /// The PEM block is not a private key on the curve P-256.
         public static var notP256: Self { Self(kind: .notP256) }
@@ -33,14 +33,14 @@ public struct ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertib
         public static var signingFailed: Self { Self(kind: .signingFailed) }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
 
     init(_ code: Code) {
         self.code = code
     }
 
-    /// What is wrong, and what to do about it.
+    /// A description for people: the error, and what to do about it.
     public var description: String {
         switch code.kind {
         case .malformedKeyID(let length):

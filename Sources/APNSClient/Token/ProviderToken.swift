@@ -1,17 +1,17 @@
 public import APNSModel
 import Crypto
 
-/// A JSON Web Token that proves to APNs who pushes (RFC 7519, ES256 of RFC 7518 section 3.4).
+/// A JSON Web Token that authenticates the client to APNs (RFC 7519, ES256 of RFC 7518 section 3.4).
 ///
-/// Printing one, in any way, shows when it was issued, never the token.
+/// The token's descriptions, its mirror included, show the time of issue but never the token.
 public struct ProviderToken: Sendable {
-    /// What follows `authorization: bearer `. Never log it.
+    /// The token as it follows `authorization: bearer `. Never log it.
     public let text: String
     /// The claim `iat`, in whole seconds.
     public let issuedAt: UnixTime
 
     init(signedWith key: ProviderKey, issuedAt: UnixTime) throws(ProviderKeyError) {
-        // The ids are letters and digits (checked by ProviderKey), so nothing here needs escaping.
+        // `ProviderKey` allows only letters and digits in the ids, so nothing needs escaping.
         let header = #"{"alg":"ES256","kid":"\#(key.keyID)"}"#
         let claims = #"{"iss":"\#(key.teamID)","iat":\#(issuedAt.seconds)}"#
         let signed = "\(Self.base64URL(header.utf8)).\(Self.base64URL(claims.utf8))"
@@ -25,7 +25,7 @@ public struct ProviderToken: Sendable {
         self.issuedAt = UnixTime(seconds: issuedAt.seconds)
     }
 
-    /// Base 64 with the URL-safe alphabet and without padding (RFC 7515 appendix C).
+    /// Returns the bytes in base 64 with the URL-safe alphabet and without padding (RFC 7515 appendix C).
     static func base64URL(_ bytes: some Collection<UInt8>) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var text: [UInt8] = []
@@ -47,10 +47,10 @@ public struct ProviderToken: Sendable {
 }
 
 extension ProviderToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// When it was issued.
+    /// A description with the time of issue.
     public var description: String { "provider token issued at \(issuedAt)" }
-    /// When it was issued.
+    /// A description with the time of issue.
     public var debugDescription: String { description }
-    /// `dump` and test failure messages print mirrors: they must not print the token either.
+    /// A mirror without the token, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["issuedAt": issuedAt]) }
 }

@@ -1,12 +1,14 @@
 import APNSModel
 
-/// Decides for one connection which provider token it uses: pure, told the time.
+/// Decides which provider token a connection uses. The caller passes the time.
 ///
-/// APNs refuses a token older than an hour, and a connection that changes its token within 20 minutes. `iat` is the
-/// start of a 30-minute slot, so that every node and every connection of a team signs the same one. A connection keeps
-/// its token until the slot has ended *and* 20 minutes passed since its first use there, never past 50 minutes.
+/// APNs refuses a token that is older than an hour. It also refuses a connection that changes its token within 20
+/// minutes. `iat` is the start of a 30-minute slot, so that every node and connection of a team signs the same one.
 ///
-/// A token's age is counted on the monotonic clock from its adoption on: a wall clock that steps back cannot pin it.
+/// A connection keeps its token until the slot has ended *and* 20 minutes have passed since its first use there. It
+/// never keeps a token beyond 50 minutes.
+///
+/// From first use on, a token's age counts on the monotonic clock, so a wall clock that steps back cannot prolong it.
 struct ProviderTokenSchedule {
     static let slot = Duration.seconds(30 * 60)
     static let changeInterval = Duration.seconds(20 * 60)
@@ -22,35 +24,38 @@ struct ProviderTokenSchedule {
 
     private var current: Use?
     private var previous: Use?
-    /// Set when APNs said that the token changed too often here.
+    /// Time until which the token is kept, because APNs said that it changed too often.
     private var keepUntil: MonotonicTime?
 
-    /// The start of the slot that an instant lies in: the `iat` of the token that is signed then.
+    /// Returns the start of the slot that contains an instant. It is the `iat` of tokens signed in that slot.
     static func slotStart(at wall: UnixTime) -> UnixTime {
         let length = slot.wholeMilliseconds / 1000
         let rest = wall.seconds % length
         return UnixTime(seconds: wall.seconds - (rest < 0 ? rest + length : rest))
     }
 
-    /// The `iat` of the token to send now. The call counts as its use.
+    /// Returns the `iat` of the token to send now. The call counts as its use.
     mutating func issuedAt(wall: UnixTime, monotonic now: MonotonicTime) -> UnixTime {
         if let current, !mustRenew(current, now) { return current.issuedAt }
         return adopt(Self.slotStart(at: wall), wall: wall, now)
     }
 
-    /// Whether a change now would be 20 minutes after the present token's first use, as APNs asks.
+    /// Returns `true` if 20 minutes have passed since the first use of the current token, as APNs requires for a
+    /// change.
     func mayChange(at now: MonotonicTime) -> Bool {
         guard let current else { return true }
         return now - current.firstUse >= Self.changeInterval
     }
 
-    /// Takes the newest slot although the present token's time is not over, since APNs refused it as expired.
+    /// Changes to the newest slot early, because APNs refused the current token as expired.
     mutating func renew(wall: UnixTime, monotonic now: MonotonicTime) {
         _ = adopt(Self.slotStart(at: wall), wall: wall, now)
     }
 
-    /// APNs answered 429 TooManyProviderTokenUpdates: the token before the last change is taken up again if its age
-    /// allows, and none is changed for 20 minutes unless age demands it.
+    /// Handles 429 TooManyProviderTokenUpdates.
+    ///
+    /// The schedule returns to the previous token if its age allows. It changes no token for 20 minutes, unless the
+    /// token reaches 50 minutes.
     mutating func changeWasRefused(at now: MonotonicTime) {
         keepUntil = now + Self.changeInterval
         if let previous, previous.age(at: now) < Self.maximumAge { current = previous }

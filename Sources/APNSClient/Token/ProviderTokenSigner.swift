@@ -1,13 +1,13 @@
 import APNSModel
 import Synchronization
 
-/// Signs the provider tokens of one key, each slot once, for all connections that use it.
+/// Signs the provider tokens of one key, once per slot, for all connections that use it.
 ///
-/// The token before the newest is kept, too: a connection that has to go back to it has to go back to the same one, and
-/// no two signatures are alike.
+/// The signer also keeps the token before the newest. A connection that returns to it must send the same token, and
+/// every signature is different.
 final class ProviderTokenSigner: Sendable {
     private struct State {
-        /// The newest last.
+        /// At most two tokens, newest last.
         var known: [ProviderToken] = []
         var clockOffset = Duration.zero
     }
@@ -19,19 +19,20 @@ final class ProviderTokenSigner: Sendable {
         self.key = key
     }
 
-    /// What is added to the wall clock before a slot is chosen: zero unless APNs called a fresh token expired and its
-    /// `date` header showed that our clock is wrong.
+    /// Correction of the wall clock before a slot is chosen.
+    ///
+    /// It is zero unless APNs refused a fresh token and its `date` header showed that the local clock is wrong.
     var clockOffset: Duration {
         get { state.withLock { $0.clockOffset } }
         set { state.withLock { $0.clockOffset = newValue } }
     }
 
-    /// The token of a slot.
+    /// Returns the token of a slot.
     func token(issuedAt: UnixTime) throws(ProviderKeyError) -> ProviderToken {
         if let known = state.withLock({ $0.known.first { $0.issuedAt == issuedAt } }) { return known }
         let token = try key.makeToken(issuedAt: issuedAt)
         return state.withLock { state in
-            // Another connection may have been faster.
+            // Another connection may have signed it meanwhile.
             if let known = state.known.first(where: { $0.issuedAt == issuedAt }) { return known }
             state.known = state.known.suffix(1) + [token]
             return token

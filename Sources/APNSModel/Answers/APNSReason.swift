@@ -1,10 +1,10 @@
-/// The `reason` of an APNs refusal (Apple, "Handling notification responses from APNs").
+/// The `reason` of a refusal by APNs. Source: Apple, "Handling notification responses from APNs".
 public enum APNSReason: Sendable, Hashable {
     case known(Known)
-    /// A string that no page of Apple's lists; judged by the status alone, and worth a log line.
+    /// A reason that no page of Apple's lists. Only the status determines its meaning. Log it.
     case unknown(String)
 
-    /// Every reason of Apple's table for device pushes.
+    /// The reasons of Apple's table for device pushes.
     public enum Known: String, Sendable, Hashable, CaseIterable {
         case badCollapseId = "BadCollapseId"
         case badDeviceToken = "BadDeviceToken"
@@ -39,7 +39,7 @@ public enum APNSReason: Sendable, Hashable {
         case serviceUnavailable = "ServiceUnavailable"
         case shutdown = "Shutdown"
 
-        /// The status Apple's table gives the reason.
+        /// The HTTP status that Apple's table gives for the reason.
         public var status: Int {
             switch self {
             case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
@@ -60,10 +60,14 @@ public enum APNSReason: Sendable, Hashable {
         }
     }
 
-    /// The reason of a string that came over the wire.
+    /// Creates a reason from the string in an answer.
     ///
-    /// `BadEnvironmentKeyInToken` is what APNs sends where its page says `BadEnvironmentKeyIdInToken`; `Service
-    /// Unavailable` is how one page prints the other.
+    /// Two spellings are accepted besides those of Apple's table:
+    ///
+    /// - `BadEnvironmentKeyInToken`, which APNs sends for the documented `BadEnvironmentKeyIdInToken`
+    /// - `Service Unavailable`, which one page prints for `ServiceUnavailable`
+    ///
+    /// An unknown string is truncated to 64 characters.
     public init(_ text: String) {
         switch text {
         case "BadEnvironmentKeyInToken": self = .known(.badEnvironmentKeyIdInToken)
@@ -72,7 +76,7 @@ public enum APNSReason: Sendable, Hashable {
         }
     }
 
-    /// The string as Apple documents it.
+    /// The reason as Apple documents it.
     public var text: String {
         switch self {
         case .known(let known): known.rawValue

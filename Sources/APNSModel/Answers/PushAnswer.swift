@@ -1,19 +1,19 @@
-/// What APNs answered to one push. A refusal is an answer, not an error.
+/// The answer of APNs to one push. A refusal is an answer, not an error.
 public struct PushAnswer: Sendable, Hashable {
     /// The HTTP status.
     public let status: Int
-    /// Why it was refused; `nil` on 200, or when a refusal named no reason.
+    /// The reason of a refusal, or `nil` on 200 or if the refusal gave none.
     public let reason: APNSReason?
-    /// On 410: when Apple learned that the token is inactive.
+    /// Time at which Apple learned that the token is inactive. Only on 410.
     public let inactiveSince: UnixTime?
-    /// The id APNs gave back, normally the request's.
+    /// The id in the answer, normally that of the request.
     public let id: PushID?
-    /// Sandbox only: the key of the delivery log in Apple's Push Notifications Console.
+    /// The key of the delivery log in Apple's Push Notifications Console. Only in the sandbox.
     public let uniqueID: String?
-    /// APNs's clock as its `date` header tells it, in whole seconds.
+    /// The time on APNs's clock, from the `date` header, in whole seconds.
     public let date: UnixTime?
 
-    /// An answer as a client read it or as a test invents it; what APNs did not send stays `nil`.
+    /// Creates an answer, as a client reads it or a test needs it. Values that APNs did not send stay `nil`.
     public init(
         status: Int, reason: APNSReason? = nil, inactiveSince: UnixTime? = nil, id: PushID? = nil,
         uniqueID: String? = nil, date: UnixTime? = nil
@@ -26,6 +26,6 @@ public struct PushAnswer: Sendable, Hashable {
         self.date = date
     }
 
-    /// What the answer means.
+    /// The meaning of the answer.
     public var verdict: Verdict { Verdict(status: status, reason: reason, inactiveSince: inactiveSince) }
 }

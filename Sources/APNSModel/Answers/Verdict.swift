@@ -1,47 +1,49 @@
-/// What an answer of APNs means: the one table of it. What follows is decided elsewhere.
+/// The meaning of an answer of APNs. The caller decides what follows.
 ///
 /// Source: Apple, "Handling notification responses from APNs".
 public enum Verdict: Sendable, Hashable {
-    /// 200: APNs took the push. That is not "shown".
+    /// APNs accepted the push (200). This does not mean that a device showed it.
     case accepted
-    /// This value of the token is dead and stays dead.
+    /// The token is permanently invalid.
     case tokenDead(TokenDeath)
-    /// Too many pushes to this one token in a row.
+    /// APNs received too many pushes in a row for this token.
     case slowDown
-    /// APNs itself is in trouble: nothing is said about token or request.
+    /// APNs has a problem of its own. The answer says nothing about the token or the request.
     case serviceTrouble
-    /// The provider token was older than an hour: sign anew, once, and resend.
+    /// The provider token is older than an hour. Sign a new one and send the push again, once.
     case renewProviderToken
-    /// The connection is at fault: resend on a new one.
+    /// The connection is at fault. Send the push again on a new one.
     case newConnection
-    /// The provider token changed too often on this connection: keep the old one and wait.
+    /// The provider token changed too often on this connection. Keep the old one and wait.
     case keepProviderToken
-    /// The key, or its use in this environment or for this topic: stop, keep the work, tell a person.
+    /// The key is wrong, or it may not be used in this environment or for this topic. Stop, keep the work, and inform a
+    /// person.
     case halted(HaltScope)
-    /// The request is wrong, which is our fault: sending it again changes nothing.
+    /// The request is wrong, which is the client's fault. Sending it again changes nothing.
     case requestRefused
 
-    /// How a token died.
+    /// The reason why a token is invalid.
     public enum TokenDeath: Sendable, Hashable {
-        /// 410: inactive since that instant. A registration made later is another one.
+        /// The token is inactive since this instant (410). A registration after it has a new token.
         case inactive(since: UnixTime?)
-        /// 400 BadDeviceToken: malformed, or of the other environment.
+        /// The token is malformed, or belongs to the other environment (400 BadDeviceToken).
         case badToken
-        /// 400 DeviceTokenNotForTopic.
+        /// The token belongs to another topic (400 DeviceTokenNotForTopic).
         case wrongTopic
     }
 
-    /// What a person has to mend.
+    /// The part of the configuration that a person must fix.
     public enum HaltScope: String, Sendable, Hashable, CaseIterable {
-        /// The key, its id or the team's id.
+        /// The key, its id, or the team id.
         case key
-        /// The key is for the other environment.
+        /// The key belongs to the other environment.
         case environment
         /// The key may not push to this topic.
         case topic
     }
 
-    /// The meaning of a status and a reason; total: an unknown reason is judged by its status.
+    /// Creates the verdict for a status and a reason. If the reason is unknown or contradicts the status, only the
+    /// status counts.
     public init(status: Int, reason: APNSReason?, inactiveSince: UnixTime? = nil) {
         if case .known(let known)? = reason, known.status == status {
             self = Self(known, inactiveSince: inactiveSince)

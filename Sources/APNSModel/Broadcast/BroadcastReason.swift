@@ -1,16 +1,16 @@
-/// The `reason` of a refusal of channel management or of a broadcast (Apple, "Handling error responses from APNs").
+/// The `reason` of a refused broadcast or channel call. Source: Apple, "Handling error responses from APNs".
 public enum BroadcastReason: Sendable, Hashable {
     case known(Known)
-    /// A string that Apple's page does not list; judged by the status alone.
+    /// A reason that Apple's page does not list. Only the status determines its meaning.
     case unknown(String)
 
-    /// Every reason of Apple's table.
+    /// The reasons of Apple's table.
     public enum Known: String, Sendable, Hashable, CaseIterable {
-        /// The Broadcast Capability is off for the app id, in the developer portal.
+        /// The app id lacks the Broadcast Capability in the developer portal.
         case featureNotEnabled = "FeatureNotEnabled"
         case missingChannelId = "MissingChannelId"
         case badChannelId = "BadChannelId"
-        /// Unknown, deleted, or of the other environment: make a new one.
+        /// The channel is unknown, deleted, or of the other environment. Create a new one.
         case channelNotRegistered = "ChannelNotRegistered"
         case badRequestParams = "BadRequestParams"
         case badRequestPayload = "BadRequestPayload"
@@ -19,9 +19,9 @@ public enum BroadcastReason: Sendable, Hashable {
         case badPriority = "BadPriority"
         case missingPushType = "MissingPushType"
         case invalidPushType = "InvalidPushType"
-        /// The app has 10,000 channels in this environment: delete some.
+        /// The app has 10,000 channels in this environment. Delete some.
         case cannotCreateChannelConfig = "CannotCreateChannelConfig"
-        /// Also for an expiration on a channel that stores nothing.
+        /// The expiration is not valid. This includes any expiration on a channel that stores no messages.
         case badExpirationDate = "BadExpirationDate"
         case topicDisallowed = "TopicDisallowed"
         /// The key does not cover the app.
@@ -43,7 +43,7 @@ public enum BroadcastReason: Sendable, Hashable {
         case serviceUnavailable = "ServiceUnavailable"
         case shutdown = "Shutdown"
 
-        /// The status Apple's table gives the reason.
+        /// The HTTP status that Apple's table gives for the reason.
         public var status: Int {
             switch self {
             case .featureNotEnabled, .missingChannelId, .badChannelId, .channelNotRegistered, .badRequestParams,
@@ -63,7 +63,7 @@ public enum BroadcastReason: Sendable, Hashable {
         }
     }
 
-    /// The reason of a string that came over the wire, in any of the spellings that Apple's pages and APNs have.
+    /// Creates a reason from the string in an answer. Accepts all spellings of Apple's pages and of APNs.
     public init(_ text: String) {
         switch text {
         case "BadEnvironmentKeyInToken": self = .known(.badEnvironmentKeyIdInToken)
@@ -72,7 +72,7 @@ public enum BroadcastReason: Sendable, Hashable {
         }
     }
 
-    /// The string as Apple documents it.
+    /// The reason as Apple documents it.
     public var text: String {
         switch self {
         case .known(let known): known.rawValue
@@ -81,53 +81,54 @@ public enum BroadcastReason: Sendable, Hashable {
     }
 }
 
-/// Why a broadcast or a call of channel management has no success.
+/// An error of a broadcast or of a channel call.
 public struct BroadcastError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What happened. Only `unknownFate` leaves open whether APNs did it.
+    /// The kind of error. After `unknownFate` and `unexpectedAnswer`, APNs may have performed the call.
     public enum Code: Sendable, Hashable {
-        /// APNs's own answer.
+        /// APNs refused the call.
         case refused(status: Int, reason: BroadcastReason?)
-        /// An answer that Apple does not document, such as a 201 without a channel's id. APNs may have done it.
+        /// APNs answered in a way that Apple does not document, such as 201 without a channel id. APNs may have
+        /// performed the call.
         case unexpectedAnswer(status: Int)
         /// No key is configured for the app and environment.
         case notConfigured
-        /// No connection could be made in time; a proxy's refusal too.
+        /// No connection could be made in time, or a proxy refused.
         case cannotConnect
-        /// The peer said that it did not process it (RFC 9113 section 8.7), time and again.
+        /// The peer repeatedly reported that it did not process the call (RFC 9113 section 8.7).
         case refusedByPeer
-        /// As many calls wait as may.
+        /// The maximum number of calls is waiting.
         case overloaded
-        /// It did not leave in time.
+        /// The call was not sent in time.
         case notSentInTime
-        /// It left, and no answer came.
+        /// The call was sent, and no answer came.
         case unknownFate
         /// The client is stopping.
         case stopping
     }
 
-    /// What happened, for programs to switch over.
+    /// The kind of error, for programs.
     public let code: Code
-    /// `apns-request-id` of the answer: what Apple's support asks for.
+    /// The `apns-request-id` of the answer, for Apple's support.
     public let requestID: PushID?
-    /// For logs: never a token, key or payload.
+    /// A description for logs. It never contains a token, key or payload.
     public let detail: String
 
-    /// For clients, and for tests that stand in for one.
+    /// Creates an error. For clients, and for tests that replace one.
     public init(_ code: Code, requestID: PushID? = nil, _ detail: String) {
         self.code = code
         self.requestID = requestID
         self.detail = detail
     }
 
-    /// Apple's reason, when APNs refused with one that its page lists.
+    /// Apple's reason, if APNs refused the call with a reason of its table.
     public var reason: BroadcastReason.Known? {
         if case .refused(_, .known(let reason)?) = code { reason } else { nil }
     }
 
-    /// Whether the channel is gone: forget it, and make a new one.
+    /// `true` if the channel does not exist. Forget it, and create a new one.
     public var isChannelGone: Bool { reason == .channelNotRegistered }
 
-    /// Whether the same call may succeed later: APNs is busy or in trouble, or was not reached.
+    /// `true` if the same call may succeed later, because APNs is busy, has a problem, or was not reached.
     public var mayRetryLater: Bool {
         switch code {
         case .refused(let status, _): status == 429 || status >= 500
@@ -136,7 +137,7 @@ public struct BroadcastError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// Whether APNs may have done what was asked.
+    /// `true` if APNs may have performed the call.
     public var mayHaveHappened: Bool {
         switch code {
         case .unknownFate, .unexpectedAnswer: true
@@ -144,7 +145,7 @@ public struct BroadcastError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// What happened, in one line.
+    /// A description in one line.
     public var description: String {
         switch code {
         case .refused(let status, let reason): "APNs refused it: \(status) \(reason?.text ?? "without a reason")"

@@ -1,19 +1,20 @@
 public import JSONText
 
-/// The body of a push to a channel, at most 5,120 bytes. A broadcast updates and ends; it starts nothing.
+/// The body of a push to a channel, at most 5,120 bytes. A broadcast can update and end Live Activities, but not start
+/// them.
 ///
-/// Apple, "Sending broadcast push notification requests to APNs". ActivityKit still limits a Live Activity's data to
-/// 4 KB, so the larger body makes room for an alert, not for a larger state.
+/// Source: Apple, "Sending broadcast push notification requests to APNs". ActivityKit still limits the data of a Live
+/// Activity to 4 KB. The larger body has room for an alert, not for a larger state.
 public struct BroadcastPayload: Sendable, Hashable {
-    /// The largest body, in bytes.
+    /// Maximum size of the body in bytes.
     public static let maximumBytes = 5_120
 
     /// The body as it is sent.
     public let bytes: [UInt8]
 
-    /// Updates every Live Activity of the channel.
+    /// Creates a body that updates every Live Activity of the channel.
     ///
-    /// - Throws: `PayloadError.tooLarge` when the body passes 5,120 bytes.
+    /// - Throws: `PayloadError.tooLarge` if the body exceeds 5,120 bytes.
     public static func update(
         timestamp: UnixTime, contentState: EncodedObject, alert: PushAlert? = nil, staleDate: UnixTime? = nil,
         relevance: RelevanceScore? = nil
@@ -22,10 +23,10 @@ public struct BroadcastPayload: Sendable, Hashable {
             bytes: try PayloadText.update(timestamp, contentState, alert, staleDate, relevance, limit: maximumBytes))
     }
 
-    /// Ends every Live Activity of the channel.
+    /// Creates a body that ends every Live Activity of the channel.
     ///
-    /// - Parameter contentState: The last state to show; without one each card keeps what it shows.
-    /// - Throws: `PayloadError.tooLarge` when the body passes 5,120 bytes.
+    /// - Parameter contentState: The last state to show. Without one, each Live Activity keeps the state that it shows.
+    /// - Throws: `PayloadError.tooLarge` if the body exceeds 5,120 bytes.
     public static func end(
         timestamp: UnixTime, contentState: EncodedObject?, dismissal: Dismissal = .systemDefault,
         alert: PushAlert? = nil, relevance: RelevanceScore? = nil
@@ -34,25 +35,28 @@ public struct BroadcastPayload: Sendable, Hashable {
     }
 }
 
-/// One push to everybody who subscribed to a channel.
+/// A push to all subscribers of a channel.
 public struct BroadcastRequest: Sendable {
-    /// The app.
+    /// The bundle id of the app.
     public let bundleID: BundleID
     /// The environment of the channel.
     public let environment: APNSEnvironment
-    /// The channel.
+    /// The id of the channel.
     public let channelID: ChannelID
     /// The value of `apns-priority`.
     public let priority: PushPriority
-    /// Until when APNs keeps it for phones that are away, the value of `apns-expiration`; `nil` sends 0: not at all.
+    /// Time until which APNs stores the push for offline phones (`apns-expiration`). `nil` sends 0, which stores
+    /// nothing.
     public let storedUntil: UnixTime?
-    /// The value of `apns-request-id`, which the answer repeats; APNs makes one when it is `nil`.
+    /// The value of `apns-request-id`, which the answer repeats. If it is `nil`, APNs creates one.
     public let id: PushID?
     /// The body.
     public let payload: BroadcastPayload
 
-    /// - Throws: `BroadcastRequestError.channelStoresNothing` for a `storedUntil` on a channel that keeps no message,
-    ///   which APNs refuses with BadExpirationDate.
+    /// Creates a request.
+    ///
+    /// - Throws: `BroadcastRequestError.channelStoresNothing` if `storedUntil` is set and the channel stores no
+    ///   messages. APNs would refuse it with BadExpirationDate.
     public init(
         _ payload: BroadcastPayload, to channel: BroadcastChannel, priority: PushPriority = .high,
         storedUntil: UnixTime? = nil, id: PushID? = nil
@@ -67,29 +71,29 @@ public struct BroadcastRequest: Sendable {
         self.payload = payload
     }
 
-    /// The header's number, in seconds since 1970. 0 has a meaning of its own, so no instant becomes 0.
+    /// The value of `apns-expiration`, in seconds since 1970. 0 means that nothing is stored, so no instant becomes 0.
     public var expirationValue: Int64 { storedUntil.map { max(1, $0.seconds) } ?? 0 }
 }
 
-/// Why a broadcast cannot be made: APNs would refuse it.
+/// An error in a broadcast request that APNs would refuse.
 public enum BroadcastRequestError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A message with an expiration, for a channel whose policy keeps no messages.
+    /// The request has an expiration, but the channel stores no messages.
     case channelStoresNothing
 
-    /// For people.
+    /// A description for people.
     public var description: String {
         "the channel was made to store no message: leave `storedUntil` out, or make a channel with `mostRecent`"
     }
 }
 
 extension BroadcastRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// App, channel and size; the payload is not printed.
+    /// A description with the app, channel and size, without the payload.
     public var description: String {
         "broadcast to channel \(channelID) of \(bundleID), priority \(priority.rawValue), \(payload.bytes.count) bytes"
     }
 
-    /// As in `description`.
+    /// A description with the app, channel and size, without the payload.
     public var debugDescription: String { description }
-    /// `dump` and test failure messages print mirrors: the payload is not theirs either.
+    /// A mirror without the payload, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["summary": description]) }
 }

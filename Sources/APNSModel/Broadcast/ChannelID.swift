@@ -1,11 +1,12 @@
-/// The id of a broadcast channel: base64 text that APNs chose (`apns-channel-id`).
+/// The id of a broadcast channel: base64 text that APNs chooses (`apns-channel-id`).
 ///
-/// Apple gives no length: 1 to 256 characters are taken. It belongs to one app in one environment.
+/// An id belongs to one app in one environment. Apple documents no length, so 4 to 256 characters are accepted.
 public struct ChannelID: Sendable, Hashable, CustomStringConvertible {
-    /// The header's value, and what `PushType.channel` takes in the app.
+    /// The id as text: the value of the header, and the argument of `PushType.channel` in the app.
     public let text: String
 
-    /// `nil` when the text cannot be one: empty, over 256 characters, or not base64 (RFC 4648 section 4).
+    /// Creates an id. Returns `nil` if the text is empty, has more than 256 characters, or is not base64 (RFC 4648
+    /// section 4).
     public init?(_ text: some StringProtocol) {
         let length = text.utf8.count
         guard (1...256).contains(length), length.isMultiple(of: 4) else { return nil }
@@ -25,30 +26,30 @@ public struct ChannelID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The header's value.
+    /// The id as text.
     public var description: String { text }
 }
 
-/// What APNs keeps of a channel's messages for phones that are away; fixed when the channel is made.
+/// The messages of a channel that APNs stores for offline phones. It cannot change after the channel is created.
 public enum MessageStoragePolicy: Int, Sendable, Hashable, CaseIterable {
-    /// Nothing, which allows more pushes: for frequent updates. Such a channel takes no expiration but 0.
+    /// APNs stores nothing, and allows more pushes. For frequent updates. The only allowed expiration is 0.
     case none = 0
-    /// The most recent message, for at most 8 hours.
+    /// APNs stores the most recent message, for at most 8 hours.
     case mostRecent = 1
 }
 
-/// A broadcast channel: one push reaches every Live Activity that subscribed to it (iOS 18 and later).
+/// A broadcast channel. One push reaches every Live Activity that subscribed to it (iOS 18 and later).
 public struct BroadcastChannel: Sendable, Hashable {
-    /// Its id, to subscribe phones with and to send to.
+    /// The id, for subscriptions and for broadcasts.
     public let id: ChannelID
-    /// The app it belongs to.
+    /// The bundle id of the channel's app.
     public let bundleID: BundleID
-    /// The environment it belongs to.
+    /// The environment of the channel.
     public let environment: APNSEnvironment
-    /// What APNs keeps for phones that are away.
+    /// The messages that APNs stores for offline phones.
     public let policy: MessageStoragePolicy
 
-    /// A channel as APNs described it, or as it was kept since.
+    /// Creates a value for an existing channel, from an answer of APNs or from your own store.
     public init(id: ChannelID, bundleID: BundleID, environment: APNSEnvironment, policy: MessageStoragePolicy) {
         self.id = id
         self.bundleID = bundleID

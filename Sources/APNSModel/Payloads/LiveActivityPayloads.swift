@@ -2,26 +2,29 @@ public import JSONText
 
 /// The body of a push that starts a Live Activity, at most 4,096 bytes.
 ///
-/// Everything is inside `aps` (Apple, "Starting and updating Live Activities with ActivityKit push notifications"):
-/// what stands beside it is not read, and the device drops the start in silence.
+/// All members are inside `aps`. The device does not read members beside it, and silently drops the start. Source:
+/// Apple, "Starting and updating Live Activities with ActivityKit push notifications".
 public struct StartPayload: Sendable, Hashable {
-    /// What the device is asked to hand out for the later updates (iOS 18 and later).
+    /// The way in which the new Live Activity receives its updates (iOS 18 and later).
     public enum Input: Sendable, Hashable {
-        /// Nothing is asked for: what iOS 17 expects. The device hands out an update token of its own accord.
+        /// The payload says nothing, as iOS 17 expects. The device provides an update token by itself.
         case unspecified
-        /// An update token (iOS 18 and later).
+        /// The device must provide an update token (iOS 18 and later).
         case updateToken
-        /// The broadcast channel of this base64 id. On a system before iOS 18 the start fails.
+        /// The Live Activity subscribes to this broadcast channel. Before iOS 18, the start fails.
         case channel(ChannelID)
     }
 
     /// The body as it is sent.
     public let bytes: [UInt8]
 
+    /// Creates the body.
+    ///
     /// - Parameters:
-    ///   - timestamp: Only its whole seconds are sent. A device ignores what is older than what it shows.
+    ///   - timestamp: The time of this state, sent in whole seconds. A device ignores a push that is older than the
+    ///     state it shows.
     ///   - attributesType: The Swift name of the app's `ActivityAttributes` type.
-    /// - Throws: `PayloadError` when the title or the type's name is empty, or the body passes 4,096 bytes.
+    /// - Throws: `PayloadError` if the title or the type name is empty, or if the body exceeds 4,096 bytes.
     public init(
         timestamp: UnixTime, attributesType: String, attributes: EncodedObject, contentState: EncodedObject,
         alert: PushAlert, staleDate: UnixTime? = nil, relevance: RelevanceScore? = nil, input: Input = .unspecified
@@ -58,7 +61,9 @@ public struct UpdatePayload: Sendable, Hashable {
     /// The body as it is sent.
     public let bytes: [UInt8]
 
-    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes.
+    /// Creates the body.
+    ///
+    /// - Throws: `PayloadError.tooLarge` if the body exceeds 4,096 bytes.
     public init(
         timestamp: UnixTime, contentState: EncodedObject, alert: PushAlert? = nil, staleDate: UnixTime? = nil,
         relevance: RelevanceScore? = nil
@@ -68,13 +73,13 @@ public struct UpdatePayload: Sendable, Hashable {
     }
 }
 
-/// When an ended Live Activity leaves the lock screen.
+/// The time at which an ended Live Activity leaves the lock screen.
 public enum Dismissal: Sendable, Hashable {
-    /// The system's own rule: up to four hours after the end.
+    /// The system decides: up to four hours after the end.
     case systemDefault
-    /// At once.
+    /// The Live Activity leaves immediately.
     case immediate
-    /// Then, but at most four hours after the end.
+    /// The Live Activity leaves at this time, but at most four hours after the end.
     case at(UnixTime)
 }
 
@@ -83,8 +88,10 @@ public struct EndPayload: Sendable, Hashable {
     /// The body as it is sent.
     public let bytes: [UInt8]
 
-    /// - Parameter contentState: The last state to show; without one the card keeps what it shows.
-    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes.
+    /// Creates the body.
+    ///
+    /// - Parameter contentState: The last state to show. Without one, the Live Activity keeps the state that it shows.
+    /// - Throws: `PayloadError.tooLarge` if the body exceeds 4,096 bytes.
     public init(
         timestamp: UnixTime, contentState: EncodedObject?, dismissal: Dismissal = .systemDefault,
         alert: PushAlert? = nil, relevance: RelevanceScore? = nil
@@ -95,7 +102,7 @@ public struct EndPayload: Sendable, Hashable {
 }
 
 extension PayloadText {
-    /// The body of an update, to one phone or to a channel.
+    /// Returns the body of an update for one phone or for a channel.
     static func update(
         _ timestamp: UnixTime, _ contentState: EncodedObject, _ alert: PushAlert?, _ staleDate: UnixTime?,
         _ relevance: RelevanceScore?, limit: Int
@@ -116,7 +123,7 @@ extension PayloadText {
             ])
     }
 
-    /// The body of an end, to one phone or to a channel.
+    /// Returns the body of an end for one phone or for a channel.
     static func end(
         _ timestamp: UnixTime, _ contentState: EncodedObject?, _ dismissal: Dismissal, _ alert: PushAlert?,
         _ relevance: RelevanceScore?, limit: Int
@@ -127,7 +134,7 @@ extension PayloadText {
         if let contentState { text.member("content-state", encoded: contentState.bytes) }
         switch dismissal {
         case .systemDefault: break
-        // Any date in the past means "at once"; one second is past on every clock that is roughly right.
+        // A date in the past means "immediately". One second ago is in the past on every clock that is roughly right.
         case .immediate: text.member("dismissal-date", max(0, timestamp.seconds - 1))
         case .at(let date): text.member("dismissal-date", date.seconds)
         }

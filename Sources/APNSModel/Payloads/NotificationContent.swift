@@ -1,51 +1,51 @@
 import JSONText
 
-/// Everything an ordinary notification may say: the table of Apple's "Generating a remote notification".
+/// The content of an ordinary notification. Source: Apple, "Generating a remote notification".
 ///
-/// Each part that is `nil` or `false` is left out of the payload. One of them must be there.
+/// Properties that are `nil` or `false` are left out of the payload. At least one must be set.
 public struct NotificationContent: Sendable, Hashable {
     /// The first line.
     public var title: PushAlert.Text?
-    /// What stands between title and body.
+    /// The line between title and body.
     public var subtitle: PushAlert.Text?
-    /// The words themselves.
+    /// The main text.
     public var body: PushAlert.Text?
-    /// A launch image or storyboard of the app's bundle.
+    /// The launch image or storyboard, from the app's bundle.
     public var launchImage: String?
-    /// The number on the app's icon; 0 takes it away, and a negative one is refused.
+    /// The number on the app's icon. 0 removes it. A negative number is an error.
     public var badge: Int?
-    /// What is heard; nothing when `nil`.
+    /// The sound, or `nil` for none.
     public var sound: NotificationSound?
-    /// Notifications of one thread are shown as one group.
+    /// The thread. Notifications of one thread appear as one group.
     public var threadID: String?
-    /// The app's `UNNotificationCategory`, whose actions it gets.
+    /// The app's `UNNotificationCategory`, which provides the actions.
     public var category: String?
-    /// Whether the app is also woken, as by a background push.
+    /// `true` to also wake the app, as a background push does.
     public var isContentAvailable = false
-    /// Whether the app's notification service extension may change it before it is shown.
+    /// `true` to let the app's notification service extension change the notification before it appears.
     public var isContentMutable = false
-    /// The window that the app brings forward, as `UNNotificationContent.targetContentIdentifier`.
+    /// The window that the app brings forward, as in `UNNotificationContent.targetContentIdentifier`.
     public var targetContentID: String?
-    /// How much it may interrupt; `active` when `nil`.
+    /// The interruption level. `nil` means `active`.
     public var interruptionLevel: InterruptionLevel?
-    /// Its place in the notification summary, 0 to 1; the highest gets featured.
+    /// The rank in the notification summary, from 0 to 1. The highest rank is featured.
     public var relevance: Double?
-    /// What the app's Focus filter (`SetFocusFilterIntent`) compares it with.
+    /// The value that the app's Focus filter (`SetFocusFilterIntent`) evaluates.
     public var filterCriteria: String?
 
-    /// How much a notification may interrupt (iOS 15 and later).
+    /// The degree to which a notification may interrupt (iOS 15 and later).
     public enum InterruptionLevel: String, Sendable, Hashable, CaseIterable {
-        /// Into the list, without lighting the screen.
+        /// The notification joins the list without lighting the screen.
         case passive
-        /// At once; lights the screen and plays the sound.
+        /// The notification appears immediately, lights the screen, and plays the sound.
         case active
-        /// Also through a Focus; the app needs the capability.
+        /// The notification also breaks through a Focus. The app needs the capability.
         case timeSensitive = "time-sensitive"
-        /// Also through the mute switch; the app needs Apple's entitlement.
+        /// The notification also ignores the mute switch. The app needs Apple's entitlement.
         case critical
     }
 
-    /// The words, and nothing else; the rest is set afterwards.
+    /// Creates content with texts and a sound. Set the other properties afterwards.
     public init(
         title: PushAlert.Text? = nil, subtitle: PushAlert.Text? = nil, body: PushAlert.Text? = nil,
         sound: NotificationSound? = nil
@@ -59,17 +59,20 @@ public struct NotificationContent: Sendable, Hashable {
 
 /// The sound of an ordinary notification.
 public enum NotificationSound: Sendable, Hashable {
-    /// A file of the app's bundle or of its `Library/Sounds`, at most 30 seconds long; `default` is the system's.
+    /// A file in the app's bundle or its `Library/Sounds`, at most 30 seconds long. `default` is the system's sound.
     case named(String)
-    /// Played through the mute switch and a Focus, at a volume from 0 to 1. The app needs Apple's entitlement.
+    /// A sound that ignores the mute switch and a Focus, at a volume from 0 to 1. The app needs Apple's entitlement.
     case critical(name: String = "default", volume: Double = 1)
 
-    /// The system's own sound.
+    /// The system's default sound.
     public static let standard = Self.named("default")
 }
 
 extension NotificationContent {
     /// Writes the members of `aps`.
+    ///
+    /// - Returns: The parts whose sizes an error reports.
+    /// - Throws: `PayloadError.outOfRange`, or `.empty` if nothing was written.
     func write(into text: inout PayloadText) throws(PayloadError) -> [PayloadError.Part] {
         var parts: [PayloadError.Part] = []
         let words = alertMembers
@@ -111,7 +114,7 @@ extension NotificationContent {
         }
     }
 
-    /// The form of ordinary notifications: flat `title-loc-key`, `loc-key` beside each other.
+    /// The form of an ordinary alert: flat members such as `title-loc-key` and `loc-key`.
     private var alertMembers: JSONObject {
         var members: JSONObject = [:]
         func add(_ text: PushAlert.Text?, _ plain: String, _ prefix: String) {

@@ -2,17 +2,22 @@ public import JSONText
 
 /// The body of an ordinary notification, at most 4,096 bytes.
 ///
-/// Apple, "Generating a remote notification".
+/// Source: Apple, "Generating a remote notification".
 public struct AlertPayload: Sendable, Hashable {
     /// The body as it is sent.
     public let bytes: [UInt8]
 
+    /// Creates the body of a simple notification.
+    ///
     /// - Parameters:
-    ///   - subtitle: What stands between title and body.
-    ///   - threadID: Notifications of one thread are shown as one group.
-    ///   - data: The app's own members, beside `aps`; the app reads them when the person opens the notification.
-    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes, `.missingAlertTitle` without a title,
-    ///   `.dataNamesAPS` for data with a member `aps`.
+    ///   - alert: The title, body and sound.
+    ///   - subtitle: The line between title and body.
+    ///   - threadID: The thread. Notifications of one thread appear as one group.
+    ///   - data: The app's own members, beside `aps`. The app reads them when the person opens the notification.
+    /// - Throws: `PayloadError`:
+    ///   - `.missingAlertTitle` if the title is empty
+    ///   - `.tooLarge` if the body exceeds 4,096 bytes
+    ///   - `.dataNamesAPS` if the data has a member `aps`
     public init(
         _ alert: PushAlert, subtitle: PushAlert.Text? = nil, threadID: String? = nil, data: JSONObject = [:]
     ) throws(PayloadError) {
@@ -23,11 +28,14 @@ public struct AlertPayload: Sendable, Hashable {
         try self.init(content, data: data)
     }
 
-    /// A notification with all that Apple lets one say.
+    /// Creates the body of a notification with any of Apple's content.
     ///
     /// - Parameter data: The app's own members, beside `aps`.
-    /// - Throws: `PayloadError.empty` when nothing is shown, heard or done, `.outOfRange` for a badge, volume or
-    ///   relevance that Apple's table does not allow, `.tooLarge` beyond 4,096 bytes, `.dataNamesAPS`.
+    /// - Throws: `PayloadError`:
+    ///   - `.empty` if the content is empty
+    ///   - `.outOfRange` for a badge, volume or relevance that Apple's table does not allow
+    ///   - `.tooLarge` if the body exceeds 4,096 bytes
+    ///   - `.dataNamesAPS` if the data has a member `aps`
     public init(_ content: NotificationContent, data: JSONObject = [:]) throws(PayloadError) {
         var text = PayloadText(reserving: 256)
         let parts = try content.write(into: &text)
@@ -35,7 +43,7 @@ public struct AlertPayload: Sendable, Hashable {
             limit: PushType.alert.maximumPayloadBytes, parts: parts + data.sizes, beside: data)
     }
 
-    /// A body that was made earlier, and kept.
+    /// Creates a payload from the stored bytes of an earlier one.
     package init(kept bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -43,26 +51,29 @@ public struct AlertPayload: Sendable, Hashable {
 
 /// The body of a push that wakes the app without showing anything, at most 4,096 bytes.
 ///
-/// Apple, "Pushing background updates to your App": iOS launches the app when it sees fit, a few times an hour at most,
-/// and not at all after the person force-quit it.
+/// iOS decides when it launches the app: at most a few times an hour, and never after the person has force-quit it.
+/// Source: Apple, "Pushing background updates to your App".
 public struct BackgroundPayload: Sendable, Hashable {
     /// The body as it is sent.
     public let bytes: [UInt8]
 
-    /// `content-available` and nothing to show, nor anything for the app to read.
+    /// Creates a body with `content-available` and no data for the app.
     public init() {
         bytes = Array(#"{"aps":{"content-available":1}}"#.utf8)
     }
 
-    /// - Parameter data: What the app reads when it is woken: members of its own, beside `aps`.
-    /// - Throws: `PayloadError.tooLarge` when the body passes 4,096 bytes, `.dataNamesAPS` for data that has `aps`.
+    /// Creates a body with data for the app.
+    ///
+    /// - Parameter data: The app's own members, beside `aps`, which it reads when it is woken.
+    /// - Throws: `PayloadError.tooLarge` if the body exceeds 4,096 bytes, or `.dataNamesAPS` if the data has a member
+    ///   `aps`.
     public init(data: JSONObject) throws(PayloadError) {
         var text = PayloadText(reserving: 64)
         text.member("content-available", 1)
         bytes = try text.finished(limit: PushType.background.maximumPayloadBytes, parts: data.sizes, beside: data)
     }
 
-    /// A body that was made earlier, and kept.
+    /// Creates a payload from the stored bytes of an earlier one.
     package init(kept bytes: [UInt8]) {
         self.bytes = bytes
     }

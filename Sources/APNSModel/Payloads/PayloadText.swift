@@ -1,6 +1,6 @@
 import JSONText
 
-/// Writes the `aps` object by hand: one JSON encode per push would cost many times the send itself.
+/// Writes the `aps` object directly as text. A JSON encoder for each push would cost many times as much as sending it.
 struct PayloadText {
     private(set) var bytes: [UInt8]
     private var isFirst = true
@@ -11,7 +11,7 @@ struct PayloadText {
         bytes += #"{"aps":{"#.utf8
     }
 
-    /// Whether `aps` has no member yet.
+    /// `true` if `aps` has no member yet.
     var isEmpty: Bool { isFirst }
 
     mutating func member(_ key: StaticString, _ number: Int64) {
@@ -34,9 +34,10 @@ struct PayloadText {
         bytes += number.text.utf8
     }
 
-    /// Closes `aps` and the payload; members of the app's own stand beside `aps`.
+    /// Closes `aps` and the payload, and adds the app's own members beside `aps`.
     ///
-    /// - Throws: `PayloadError.tooLarge` when it passes `limit` bytes.
+    /// - Throws: `PayloadError.tooLarge` if the payload exceeds `limit` bytes, or `.dataNamesAPS` if the data has a
+    ///   member `aps`.
     consuming func finished(
         limit: Int, parts: [PayloadError.Part] = [], beside data: JSONObject = [:]
     ) throws(PayloadError) -> [UInt8] {
@@ -63,32 +64,32 @@ struct PayloadText {
     }
 }
 
-/// Why a payload cannot be made.
+/// The reason why a payload cannot be created.
 public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Over Apple's limit; says how large the parts are that a caller can make smaller.
+    /// The payload exceeds Apple's limit. The parts list the sizes that a caller can reduce.
     case tooLarge(bytes: Int, limit: Int, parts: [Part])
-    /// A start needs an alert with a title: without one APNs answers 200 and the device drops it.
+    /// A start needs an alert with a title. Without one, APNs answers 200 and the device drops the push.
     case missingAlertTitle
-    /// The type's name is empty.
+    /// The name of the attributes type is empty.
     case missingAttributesType
-    /// Not a finite number.
+    /// The relevance score is not a finite number.
     case badRelevanceScore
-    /// The app's own data has a member `aps`, which is Apple's.
+    /// The app's own data has a member `aps`, which is reserved for Apple.
     case dataNamesAPS
-    /// There is nothing in it: APNs refuses such a push with PayloadEmpty.
+    /// The payload is empty. APNs refuses such a push with PayloadEmpty.
     case empty
-    /// A value outside of what Apple's table allows.
+    /// A value is outside the range of Apple's table.
     case outOfRange(field: String, allowed: String)
 
-    /// A part of a payload and its size in bytes.
+    /// A part of a payload and its size.
     public struct Part: Sendable, Hashable {
-        /// What the caller gave: `content-state`, `attributes`, `alert`, `data`.
+        /// The part: `content-state`, `attributes`, `alert` or `data`.
         public let name: String
-        /// Its size as JSON text.
+        /// Size of the part as JSON, in bytes.
         public let bytes: Int
     }
 
-    /// A sentence for the person who made the payload: sizes and limits, nothing of the content.
+    /// A description for people, with sizes and limits but without content.
     public var description: String {
         switch self {
         case .tooLarge(let bytes, let limit, let parts):
@@ -104,13 +105,16 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// How an app orders its own Live Activities: the highest takes the Dynamic Island. Any scale; Apple shows 100 and 50.
+/// The rank of a Live Activity among those of its app. The highest takes the Dynamic Island. Any scale is allowed.
+/// Apple's examples use 100 and 50.
 public struct RelevanceScore: Sendable, Hashable {
-    /// The number as it was given, always finite.
+    /// The score, which is always finite.
     public let value: Double
     let text: String
 
-    /// - Throws: `PayloadError.badRelevanceScore` for a number that JSON cannot hold.
+    /// Creates a score.
+    ///
+    /// - Throws: `PayloadError.badRelevanceScore` if the number is not finite.
     public init(_ value: Double) throws(PayloadError) {
         guard let number = JSONNumber(value) else { throw .badRelevanceScore }
         self.value = value

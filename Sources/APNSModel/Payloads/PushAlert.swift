@@ -1,15 +1,15 @@
 import JSONText
 
-/// What an alert says: title, body and sound, each as text or by key out of the app's own strings.
+/// An alert with title, body and sound. The texts are literal or localized by the app.
 public struct PushAlert: Sendable, Hashable {
-    /// A text, or a key of the app's `Localizable.strings` with its arguments.
+    /// A literal text, or a key of the app's `Localizable.strings` with arguments.
     public enum Text: Sendable, Hashable, ExpressibleByStringLiteral {
-        /// Shown as it is.
+        /// A text that is shown unchanged.
         case text(String)
-        /// Looked up by the device in its own language; the arguments replace `%@` in order.
+        /// A key that the device looks up in its own language. The arguments replace `%@` in order.
         case localized(key: String, arguments: [String])
 
-        /// The text of a literal, shown as it is.
+        /// Creates a text that is shown unchanged.
         public init(stringLiteral text: String) { self = .text(text) }
 
         var isEmpty: Bool {
@@ -20,21 +20,22 @@ public struct PushAlert: Sendable, Hashable {
         }
     }
 
-    /// The first line. A start or an ordinary alert with an empty title is refused as `missingAlertTitle`.
+    /// The first line. If it is empty, a start or an ordinary alert fails with `missingAlertTitle`.
     public var title: Text
-    /// What stands under the title; left out when `nil`.
+    /// The text under the title. `nil` leaves it out of the payload.
     public var body: Text?
-    /// A file of the app's bundle, or `default`.
+    /// The name of a sound file in the app's bundle, or `default`. `nil` leaves it out of the payload.
     public var sound: String?
 
-    /// `body` and `sound` are left out of the payload when `nil`.
+    /// Creates an alert. The payload omits `body` and `sound` if they are `nil`.
     public init(title: Text, body: Text? = nil, sound: String? = nil) {
         self.title = title
         self.body = body
         self.sound = sound
     }
 
-    /// The form ActivityKit documents: `title` and `body` each text or `{"loc-key", "loc-args"}`, `sound` inside.
+    /// The form that ActivityKit documents. `title` and `body` are each a string or `{"loc-key", "loc-args"}`, and
+    /// `sound` is inside.
     var activityValue: JSONValue {
         var members: JSONObject = ["title": Self.nested(title)]
         if let body { members["body"] = Self.nested(body) }

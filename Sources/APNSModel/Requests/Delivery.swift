@@ -1,39 +1,40 @@
-/// The value of `apns-priority`. Of a Live Activity, 10 counts against a budget of the device, 5 does not.
+/// The value of `apns-priority`. For a Live Activity, 10 counts against a budget of the device, and 5 does not.
 public enum PushPriority: Int, Sendable, Hashable, Codable {
-    /// The device's power goes before everything else: it is not woken. Not for Live Activities, which go at 5 instead.
+    /// The device's power has precedence over delivery, and the device is not woken. Live Activities use 5 instead.
     case lowest = 1
-    /// Delivered with regard to the device's power, possibly in bursts.
+    /// Delivery takes the device's power into account, possibly in bursts.
     case low = 5
-    /// Delivered at once.
+    /// Delivery is immediate.
     case high = 10
 }
 
 /// The value of `apns-expiration`, in seconds since 1970.
 public enum PushExpiration: Sendable, Hashable {
-    /// The header is left out: APNs stores the push as long as it sees fit, up to 30 days.
+    /// The header is left out. APNs decides how long to store the push, up to 30 days.
     case unspecified
-    /// One attempt, nothing stored. Never for a start: an offline phone would lose it.
+    /// APNs tries once and stores nothing. Never use it for a start, because an offline phone would lose it.
     case once
-    /// Stored and retried until then.
+    /// APNs stores the push, and retries until this time.
     case at(UnixTime)
 
-    /// The header's number; `nil` when there is none.
+    /// The number in the header, or `nil` if the header is left out.
     public var headerValue: Int64? {
         switch self {
         case .unspecified: nil
         case .once: 0
-        // 0 has the other meaning, so an instant before 1970 becomes the earliest that has not.
+        // 0 means `once`, so an instant before 1970 becomes 1.
         case .at(let time): max(1, time.seconds)
         }
     }
 }
 
-/// The value of `apns-collapse-id`: 1 to 64 bytes.
+/// The value of `apns-collapse-id`, 1 to 64 bytes.
 public struct CollapseID: Sendable, Hashable, CustomStringConvertible {
-    /// The header's value: visible ASCII without spaces.
+    /// The value of the header: visible ASCII without spaces.
     public let text: String
 
-    /// `nil` when the text is empty, over 64 bytes, or holds a byte that a header cannot carry.
+    /// Creates an id. Returns `nil` if the text is empty, has more than 64 bytes, or contains a byte that is not
+    /// visible ASCII.
     public init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return nil
@@ -41,32 +42,32 @@ public struct CollapseID: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The header's value.
+    /// The value of the header.
     public var description: String { text }
 }
 
-/// The value of `apns-id`: a UUID that APNs echoes, 8-4-4-4-12 lower-case hexadecimal digits.
+/// The value of `apns-id`: a UUID that APNs repeats, with 8-4-4-4-12 lowercase hexadecimal digits.
 public struct PushID: Sendable, Hashable, CustomStringConvertible {
     /// The first 16 hexadecimal digits.
     public let high: UInt64
     /// The last 16 hexadecimal digits.
     public let low: UInt64
 
-    /// Exactly these 128 bits, as a store kept them; a new id is `init(random:_:)`.
+    /// Creates an id from exactly these 128 bits, such as those of a stored id. For a new id, use `init(random:_:)`.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// An id from two random words, with the version and variant bits of RFC 9562 section 5.4 set.
+    /// Creates an id from two random words. Sets the version and variant bits of RFC 9562 section 5.4.
     public init(random high: UInt64, _ low: UInt64) {
         self.high = high & ~0xF000 | 0x4000
         self.low = low & ~(3 << 62) | 2 << 62
     }
 
-    /// `nil` when the text is not a UUID in its usual form.
+    /// Creates an id from text. Returns `nil` if the text is not a UUID in its usual form.
     public init?(_ text: some StringProtocol) {
-        // Bytes in one piece: to walk through any kind of text costs many times as much.
+        // Contiguous bytes, because iteration over any kind of text costs many times as much.
         var text = String(text)
         guard let words = text.withUTF8(Self.words) else { return nil }
         self.init(high: words.high, low: words.low)
@@ -85,7 +86,7 @@ public struct PushID: Sendable, Hashable, CustomStringConvertible {
             case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
             default: return nil
             }
-            // The third of the hyphens stands behind the sixteenth digit.
+            // The third hyphen follows the sixteenth digit, at offset 18.
             if offset < 19 {
                 words.high = words.high << 4 | UInt64(digit)
             } else {
@@ -108,7 +109,7 @@ public struct PushID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The id as the header has it: `123e4567-e89b-42d3-a456-426614174000`.
+    /// The id as in the header: `123e4567-e89b-42d3-a456-426614174000`.
     public var description: String {
         var bytes: [UInt8] = []
         write(to: &bytes)

@@ -1,29 +1,29 @@
-/// One push to one device, complete: made only by the factories below, so that token, topic, type and payload fit.
+/// A complete push to one device. Only its factory methods create it, so token, topic, type and payload always fit.
 public struct PushRequest: Sendable {
-    /// Where it goes.
+    /// The destination of a push.
     public enum Destination: Sendable, Hashable {
-        /// The app on a device: alert and background pushes.
+        /// An app on a device, for alert and background pushes.
         case device(DeviceToken)
-        /// The app on a device, to start a Live Activity of one attributes type.
+        /// An app on a device, to start a Live Activity of one attributes type.
         case pushToStart(PushToStartToken)
-        /// One running Live Activity on one device.
+        /// A running Live Activity on a device.
         case update(UpdateToken)
-        /// The app on a device, to announce a call.
+        /// An app on a device, to announce a call.
         case voip(VoIPToken)
-        /// The app of somebody who has joined a push-to-talk channel.
+        /// The app of a person who has joined a push-to-talk channel.
         case pushToTalk(PushToTalkToken)
-        /// The complication of a watch.
+        /// A watch's complication.
         case complication(ComplicationToken)
         /// A File Provider extension.
         case fileProvider(FileProviderToken)
         /// A location push service extension.
         case location(LocationToken)
-        /// The app's widgets on a device.
+        /// An app's widgets on a device.
         case widgets(WidgetToken)
-        /// One control on a device.
+        /// A control on a device.
         case control(ControlToken)
 
-        /// The last part of `/3/device/…`.
+        /// The token as hexadecimal text, the last part of the path `/3/device/…`.
         public var hex: String {
             switch self {
             case .device(let token): token.hex
@@ -40,46 +40,46 @@ public struct PushRequest: Sendable {
         }
     }
 
-    /// The token, with its kind.
+    /// The token and its kind.
     public let destination: Destination
-    /// Which of Apple's services it goes to; the token is valid at one of them only.
+    /// The APNs environment. A token is valid in one of them only.
     public let environment: APNSEnvironment
-    /// The value of `apns-topic`; its push type is that of `apns-push-type`.
+    /// The value of `apns-topic`. Its push type is the value of `apns-push-type`.
     public let topic: Topic
-    /// The value of `apns-priority`, which not every push type leaves open: see the factories.
+    /// The value of `apns-priority`. Some push types fix it: see the factory methods.
     public let priority: PushPriority
-    /// The value of `apns-expiration`: until when APNs stores the push for a device that is away.
+    /// The value of `apns-expiration`: time until which APNs stores the push for an offline device.
     public let expiration: PushExpiration
-    /// The value of `apns-collapse-id`. Apple documents no meaning of it for Live Activities.
+    /// The value of `apns-collapse-id`. Apple documents no meaning for Live Activities.
     public let collapseID: CollapseID?
     /// The value of `apns-id`, which the answer repeats. APNs does not deduplicate by it.
     public let id: PushID
     /// The body, at most `PushType.maximumPayloadBytes`.
     public let payload: [UInt8]
 
-    /// The bytes of a start are sent once only: when their fate is unknown they must not be sent again, since APNs does
-    /// not deduplicate and a second start is a second card.
+    /// `false` for a start, which must not be sent again after an unknown outcome.
+    ///
+    /// APNs does not deduplicate, so a second start creates a second Live Activity.
     public var mayRepeat: Bool {
         if case .pushToStart = destination { false } else { true }
     }
 
-    /// What does not depend on the kind of push.
+    /// The parts of a request that do not depend on the kind of push.
     public struct Envelope: Sendable {
-        /// The app's bundle id without any suffix: the push type adds its own.
+        /// The bundle id of the app. The push type adds its suffix.
         public var bundleID: BundleID
-        /// The service that the token is of: sandbox for development builds.
+        /// The APNs environment of the token: sandbox for development builds.
         public var environment: APNSEnvironment
-        /// How urgent it is; the factories of push types with a priority of their own pass it by.
+        /// The priority. Factory methods of push types with a fixed priority ignore it.
         public var priority: PushPriority
-        /// Until when APNs may deliver it. Never `once` for a start.
+        /// Time until which APNs may deliver the push. Never `once` for a start.
         public var expiration: PushExpiration
-        /// Sent as `apns-collapse-id`, or left out.
+        /// The value of `apns-collapse-id`, or `nil` to leave it out.
         public var collapseID: CollapseID?
-        /// Sent as `apns-id`: one of its own for each push, for support and for logs.
+        /// The value of `apns-id`. Use a new id for each push, for support and logs.
         public var id: PushID
 
-        /// All that a factory such as `update` needs besides payload and token; only the collapse id is optional.
-        /// `APNSClient.Route.envelope` fills most of it in.
+        /// Creates an envelope. `APNSClient.Route.envelope` sets most of these values.
         public init(
             bundleID: BundleID, environment: APNSEnvironment, priority: PushPriority, expiration: PushExpiration,
             collapseID: CollapseID? = nil, id: PushID
@@ -106,13 +106,13 @@ public struct PushRequest: Sendable {
 }
 
 extension PushRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Type, topic, id and size; token and payload are not printed.
+    /// A description with type, topic, id and size, without token and payload.
     public var description: String {
         "\(topic.pushType.rawValue) push \(id) to \(topic), priority \(priority.rawValue), \(payload.count) bytes"
     }
 
-    /// Type, topic, id and size, as in `description`.
+    /// A description with type, topic, id and size, without token and payload.
     public var debugDescription: String { description }
-    /// `dump` and test failure messages print mirrors: the payload is not theirs either.
+    /// A mirror without token and payload, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["summary": description]) }
 }

@@ -1,28 +1,31 @@
-/// Where pushes go: implemented by `APNSClient`, used by whatever decides what to push.
+/// A sender of pushes. `APNSClient` implements it, and code that decides what to push uses it.
 public protocol PushSender: Sendable {
-    /// Sends one push and waits for APNs's answer.
+    /// Sends one push and waits for the answer of APNs, which may be a refusal.
     ///
-    /// - Throws: `PushFailure` when there is no answer. An answer of APNs, refusals included, is returned.
+    /// - Throws: `PushFailure` if there is no answer.
     func send(_ push: Push) async throws(PushFailure) -> PushAnswer
 
-    /// Sends many pushes; `completion` is called exactly once for each, in any order, on any thread, with its index.
+    /// Sends many pushes. Calls `completion` exactly once for each, with its index, in any order and on any thread.
     ///
-    /// It returns at once. What does not fit the sender's queue is completed with `PushFailure.Code.overloaded`.
+    /// The method returns immediately. Pushes that do not fit the sender's queue complete with
+    /// `PushFailure.Code.overloaded`.
     func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void)
 }
 
-/// A request with its limits in time.
+/// A request with its time limits.
 public struct Push: Sendable {
-    /// What is sent, and where to.
+    /// The request.
     public let request: PushRequest
-    /// It leaves before this instant or not at all: a claim's lease, checked just before the bytes leave.
+    /// Time before which the push must leave. Otherwise it is never sent. Checked immediately before the bytes are
+    /// written.
     ///
-    /// Both instants are of the sender's own clock: of an `APNSClient` the `time` that it was made with.
+    /// A lease sets this limit, for example. Both instants belong to the sender's clock: for an `APNSClient`, the
+    /// `time` that it was created with.
     public let sendBefore: MonotonicTime
-    /// Its outcome is reported by this instant at the latest, whatever the peer does. It owns every wait and retry.
+    /// Latest time at which the outcome is reported, whatever the peer does. It includes every wait and retry.
     public let answerBy: MonotonicTime
 
-    /// A `sendBefore` later than `answerBy` is brought forward to it.
+    /// Creates a push. If `sendBefore` is later than `answerBy`, it becomes `answerBy`.
     public init(_ request: PushRequest, sendBefore: MonotonicTime, answerBy: MonotonicTime) {
         self.request = request
         self.sendBefore = min(sendBefore, answerBy)
@@ -30,40 +33,42 @@ public struct Push: Sendable {
     }
 }
 
-/// Why a push has no answer.
+/// The reason why a push has no answer.
 public struct PushFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What happened. Only `unknownFate` leaves open whether APNs has the push.
+    /// The kinds of failures. Only after `unknownFate` is it open whether APNs has the push.
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// It did not leave before `Push.sendBefore`.
+        /// The push did not leave before `Push.sendBefore`.
         case notSentInTime
         /// No connection could be made.
         case cannotConnect
-        /// The peer said that it did not process it (REFUSED_STREAM, or a stream above GOAWAY's last; RFC 9113 8.7).
+        /// The peer did not process the push: REFUSED_STREAM, or a stream after the last one of a GOAWAY (RFC 9113
+        /// section 8.7).
         case refusedByPeer
         /// The sender's queue is full.
         case overloaded
-        /// The sender is stopping; the push did not leave.
+        /// The sender is stopping. The push was not sent.
         case stopping
-        /// No key is configured for the push's app and environment, so it did not leave.
+        /// No key is configured for the push's app and environment. The push was not sent.
         case notConfigured
-        /// It left, wholly or in part, and no answer came: connection lost, or `Push.answerBy` passed.
+        /// The push was sent, completely or in part, and no answer came. The connection was lost, or `Push.answerBy`
+        /// passed.
         case unknownFate
     }
 
-    /// What happened, for programs to switch over.
+    /// The kind of failure, for programs.
     public let code: Code
-    /// For logs: never a token, key or payload.
+    /// A description for logs. It never contains a token, key or payload.
     public let detail: String
 
-    /// For implementations of `PushSender`; they keep secrets out of `detail`.
+    /// Creates a failure. For implementations of `PushSender`, which must keep secrets out of `detail`.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
 
-    /// Whether APNs may have the push.
+    /// `true` if APNs may have the push.
     public var mayHaveArrived: Bool { code == .unknownFate }
 
-    /// Code and detail in one line, fit for logs.
+    /// Code and detail in one line, for logs.
     public var description: String { "\(code.rawValue): \(detail)" }
 }

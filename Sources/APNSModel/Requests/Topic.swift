@@ -1,11 +1,12 @@
 /// An app's bundle id: letters, digits, hyphens and dots, at most 155 characters.
 public struct BundleID: Sendable, Hashable, CustomStringConvertible {
-    /// The id as it was given, upper and lower case kept.
+    /// The id as it was given, with its upper and lower case.
     public let text: String
 
-    /// `nil` when the text cannot be a bundle id (empty, another character, a dot at an end, over 155 characters).
+    /// Creates an id. Returns `nil` if the text is empty, has more than 155 characters, has a character that is not
+    /// allowed, or begins or ends with a dot.
     public init?(_ text: some StringProtocol) {
-        // Bytes in one piece: to walk through any kind of text costs many times as much.
+        // Contiguous bytes, because iteration over any kind of text costs many times as much.
         var text = String(text)
         guard text.withUTF8(Self.isAllowed) else { return nil }
         self.text = text
@@ -24,15 +25,15 @@ public struct BundleID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The id itself.
+    /// The id as text.
     public var description: String { text }
 }
 
-/// The value of `apns-push-type` (Apple, "Sending notification requests to APNs").
+/// The value of `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
 public enum PushType: String, Sendable, Hashable, CaseIterable {
     case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// What follows the bundle id in `apns-topic` for this type.
+    /// The suffix after the bundle id in `apns-topic`.
     public var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -47,34 +48,34 @@ public enum PushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The largest body APNs takes for this type, in bytes.
+    /// Maximum size of the body in bytes.
     public var maximumPayloadBytes: Int { self == .voip ? 5120 : 4096 }
 }
 
-/// The value of `apns-topic`: bundle id and the suffix of the push type, which thereby always fit each other.
+/// The value of `apns-topic`: the bundle id with the suffix of the push type, so that both always fit.
 public struct Topic: Sendable, Hashable, CustomStringConvertible {
-    /// The app.
+    /// The bundle id of the app.
     public let bundleID: BundleID
-    /// The type whose suffix the topic has: the value of `apns-push-type` beside it.
+    /// The push type of the suffix, which is the value of `apns-push-type`.
     public let pushType: PushType
-    /// The header's value: `com.example.app.push-type.liveactivity`.
+    /// The value of the header, such as `com.example.app.push-type.liveactivity`.
     public let text: String
 
-    /// The app's topic for pushes of this type.
+    /// Creates an app's topic for a push type.
     public init(_ bundleID: BundleID, _ pushType: PushType) {
         self.bundleID = bundleID
         self.pushType = pushType
         text = bundleID.text + pushType.topicSuffix
     }
 
-    /// The header's value.
+    /// The value of the header.
     public var description: String { text }
 }
 
-/// Which of Apple's two services a token belongs to.
+/// The APNs environment that a token belongs to.
 public enum APNSEnvironment: String, Sendable, Hashable, CaseIterable, Codable {
     case sandbox, production
 
-    /// The other one.
+    /// The other environment.
     public var other: Self { self == .sandbox ? .production : .sandbox }
 }

@@ -1,24 +1,24 @@
-/// An instant of a clock that never steps: for deadlines and leases, meaningless outside this process.
+/// An instant of a clock that never steps, for deadlines and leases. It has no meaning outside this process.
 public struct MonotonicTime: Sendable, Hashable, Comparable {
-    /// Since the clock's own origin: two instants compare only if they come from one clock.
+    /// Nanoseconds since the clock's own origin. Two instants compare only if they come from one clock.
     public let nanoseconds: Int64
 
-    /// The instant at a reading of the clock; tests count from any number they like.
+    /// Creates an instant from a reading of the clock. Tests may begin with any number.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// Whether `left` is earlier.
+    /// Returns `true` if `left` is earlier.
     public static func < (left: Self, right: Self) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The instant that much later; what is under a nanosecond is cut off.
+    /// Returns the instant that is `duration` later. Fractions of a nanosecond are discarded.
     public static func + (time: Self, duration: Duration) -> Self {
         Self(nanoseconds: time.nanoseconds + duration.wholeNanoseconds)
     }
 
-    /// The time between the two, negative when `later` is not later.
+    /// Returns the time from `earlier` to `later`, which is negative if `later` is earlier.
     public static func - (later: Self, earlier: Self) -> Duration {
         .nanoseconds(later.nanoseconds - earlier.nanoseconds)
     }

@@ -1,11 +1,12 @@
-/// The two clocks a part of the system may read, given to it by whoever builds it: tests decide what time it is.
+/// The two clocks of a component. Its creator provides them, so that tests control the time.
 public struct TimeSource: Sendable {
-    /// The wall clock: goes to Apple and to people.
+    /// The wall clock, for times that Apple and people see.
     public let wall: @Sendable () -> UnixTime
-    /// The clock for deadlines and leases.
+    /// The monotonic clock, for deadlines and leases.
     public let monotonic: @Sendable () -> MonotonicTime
 
-    /// Both are called often and from any thread: they must be cheap and must not block.
+    /// Creates a time source. Both closures are called often and from any thread: they must be cheap and must not
+    /// block.
     public init(
         wall: @escaping @Sendable () -> UnixTime,
         monotonic: @escaping @Sendable () -> MonotonicTime

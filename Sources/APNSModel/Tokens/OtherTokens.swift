@@ -1,58 +1,58 @@
-// Each framework of Apple's hands out a token of its own, and none takes the place of another.
+// Each of Apple's frameworks provides its own tokens. No kind replaces another.
 
 /// The kind of `VoIPToken`.
 public enum VoIPTokenKind: PushTokenKind {
-    /// As error messages call a `VoIPToken`.
+    /// The name of a `VoIPToken` in error messages.
     public static let name = "VoIP token"
 }
 
 /// The kind of `PushToTalkToken`.
 public enum PushToTalkTokenKind: PushTokenKind {
-    /// As error messages call a `PushToTalkToken`.
+    /// The name of a `PushToTalkToken` in error messages.
     public static let name = "push-to-talk token"
 }
 
 /// The kind of `ComplicationToken`.
 public enum ComplicationTokenKind: PushTokenKind {
-    /// As error messages call a `ComplicationToken`.
+    /// The name of a `ComplicationToken` in error messages.
     public static let name = "complication token"
 }
 
 /// The kind of `FileProviderToken`.
 public enum FileProviderTokenKind: PushTokenKind {
-    /// As error messages call a `FileProviderToken`.
+    /// The name of a `FileProviderToken` in error messages.
     public static let name = "file provider token"
 }
 
 /// The kind of `LocationToken`.
 public enum LocationTokenKind: PushTokenKind {
-    /// As error messages call a `LocationToken`.
+    /// The name of a `LocationToken` in error messages.
     public static let name = "location token"
 }
 
 /// The kind of `WidgetToken`.
 public enum WidgetTokenKind: PushTokenKind {
-    /// As error messages call a `WidgetToken`.
+    /// The name of a `WidgetToken` in error messages.
     public static let name = "widget token"
 }
 
 /// The kind of `ControlToken`.
 public enum ControlTokenKind: PushTokenKind {
-    /// As error messages call a `ControlToken`.
+    /// The name of a `ControlToken` in error messages.
     public static let name = "control token"
 }
 
-/// From PushKit, `PKPushType.voIP`: announces calls.
+/// A token that announces calls, from PushKit (`PKPushType.voIP`).
 public typealias VoIPToken = PushToken<VoIPTokenKind>
-/// From `PTChannelManager`: valid while its user has joined the channel.
+/// A token of a push-to-talk channel, from `PTChannelManager`. It is valid while the person has joined the channel.
 public typealias PushToTalkToken = PushToken<PushToTalkTokenKind>
-/// From PushKit, `PKPushType.complication`: renews the complication of a watch.
+/// A token that updates a watch's complication, from PushKit (`PKPushType.complication`).
 public typealias ComplicationToken = PushToken<ComplicationTokenKind>
-/// From PushKit, `PKPushType.fileProvider`: tells a File Provider extension of changes.
+/// A token that tells a File Provider extension about changes, from PushKit (`PKPushType.fileProvider`).
 public typealias FileProviderToken = PushToken<FileProviderTokenKind>
-/// From `CLLocationManager.startMonitoringLocationPushes`: wakes a location push service extension.
+/// A token that wakes a location push service extension, from `CLLocationManager.startMonitoringLocationPushes`.
 public typealias LocationToken = PushToken<LocationTokenKind>
-/// From WidgetKit's `WidgetPushHandler`: reloads widgets.
+/// A token that reloads widgets, from WidgetKit's `WidgetPushHandler`.
 public typealias WidgetToken = PushToken<WidgetTokenKind>
-/// From WidgetKit's `ControlPushHandler`: reloads one control.
+/// A token that reloads one control, from WidgetKit's `ControlPushHandler`.
 public typealias ControlToken = PushToken<ControlTokenKind>

@@ -1,20 +1,24 @@
-/// A token that APNs knows a destination by; `Kind` says which, and the three kinds are three types.
+/// A token that identifies a destination to APNs. `Kind` makes each kind of token its own type.
 ///
-/// An update token in an alert push does not compile. Apple gives no length ("don't assume"), tokens of 64, 108 and 160
-/// hexadecimal characters have been seen: any even number from 32 to 512 is taken.
-/// Printing one, in any way, shows its first 8 characters at most; `hex` is the only way to the value.
+/// An update token in an alert push does not compile, for example. Apple documents no length ("don't assume"). Tokens
+/// of 64, 108 and 160 hexadecimal characters have been seen, and any even number from 32 to 512 is accepted.
+///
+/// The token's descriptions, its mirror included, show only the first 8 characters. Only `hex` gives the value.
 public struct PushToken<Kind: PushTokenKind>: Sendable, Hashable {
-    /// The token as lower-case hexadecimal text. Never log it.
+    /// The token as lowercase hexadecimal text. Never log it.
     public let hex: String
 
-    /// - Throws: `PushTokenError` when the text is not even-length hexadecimal of 32 to 512 characters.
+    /// Creates a token from hexadecimal text.
+    ///
+    /// - Throws: `PushTokenError` if the text is not hexadecimal, has an odd length, or does not have 32 to 512
+    ///   characters.
     public init(hex text: some StringProtocol) throws(PushTokenError) {
         let length = text.utf8.count
         guard PushTokenError.lengths.contains(length) else {
             throw PushTokenError(code: .length(length), kind: Kind.name)
         }
         guard length.isMultiple(of: 2) else { throw PushTokenError(code: .oddLength(length), kind: Kind.name) }
-        // Bytes in one piece: to walk through any kind of text costs several times as much.
+        // Contiguous bytes, because iteration over any kind of text costs several times as much.
         var text = String(text)
         var hasCapitals = false
         let wrong = text.withUTF8 { bytes in
@@ -32,7 +36,9 @@ public struct PushToken<Kind: PushTokenKind>: Sendable, Hashable {
         hex = hasCapitals ? text.lowercased() : text
     }
 
-    /// The token from the bytes that ActivityKit and UIKit hand out as `Data`.
+    /// Creates a token from the bytes that ActivityKit and UIKit provide as `Data`.
+    ///
+    /// - Throws: `PushTokenError` if there are fewer than 16 or more than 256 bytes.
     public init(bytes: some Collection<UInt8>) throws(PushTokenError) {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -44,70 +50,71 @@ public struct PushToken<Kind: PushTokenKind>: Sendable, Hashable {
         try self.init(hex: String(decoding: text, as: UTF8.self))
     }
 
-    /// The first 8 characters and an ellipsis: enough to recognise a token, too little to use it.
+    /// The first 8 characters and an ellipsis: enough to recognize a token, but not to use it.
     public var masked: String { "\(hex.prefix(8))…" }
 }
 
 extension PushToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The masked form, so that interpolating a token into a log line cannot leak it.
+    /// The masked token, so that string interpolation into a log line does not leak it.
     public var description: String { masked }
-    /// The masked form, as in `description`.
+    /// The masked token.
     public var debugDescription: String { masked }
-    /// `dump` and test failure messages print mirrors: they must not print the token either.
+    /// A mirror with the masked token, because `dump` and test failures print mirrors.
     public var customMirror: Mirror { Mirror(self, children: ["masked": masked]) }
 }
 
-/// What a token is for.
+/// The purpose of a token.
 public protocol PushTokenKind: Sendable {
-    /// How messages call it: "update token".
+    /// The name of the kind in error messages, such as "update token".
     static var name: String { get }
 }
 
 /// The kind of `DeviceToken`.
 public enum DeviceTokenKind: PushTokenKind {
-    /// As error messages call a `DeviceToken`.
+    /// The name of a `DeviceToken` in error messages.
     public static let name = "device token"
 }
 
 /// The kind of `PushToStartToken`.
 public enum PushToStartTokenKind: PushTokenKind {
-    /// As error messages call a `PushToStartToken`.
+    /// The name of a `PushToStartToken` in error messages.
     public static let name = "push-to-start token"
 }
 
 /// The kind of `UpdateToken`.
 public enum UpdateTokenKind: PushTokenKind {
-    /// As error messages call an `UpdateToken`.
+    /// The name of an `UpdateToken` in error messages.
     public static let name = "update token"
 }
 
-/// The ordinary notification token of an app on a device: alert and background pushes only.
+/// A token for ordinary notifications to an app on a device: alert and background pushes only.
 public typealias DeviceToken = PushToken<DeviceTokenKind>
-/// Starts a Live Activity on a device whose app is not running (iOS 17.2 and later).
+/// A token that starts a Live Activity on a device whose app is not running (iOS 17.2 and later).
 public typealias PushToStartToken = PushToken<PushToStartTokenKind>
-/// Updates and ends one running Live Activity on one device; it may rotate while the activity runs.
+/// A token that updates and ends one running Live Activity on one device. It may change while the activity runs.
 public typealias UpdateToken = PushToken<UpdateTokenKind>
 
-/// Why a text is not a token. Holds nothing of the text.
+/// The reason why a text is not a token. It contains nothing of the text.
 public struct PushTokenError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kinds of errors.
     public enum Code: Sendable, Hashable {
-        /// Fewer than 32 or more than 512 characters; how many UTF-8 bytes there were.
+        /// The text has fewer than 32 or more than 512 characters. The number is its length in UTF-8 bytes.
         case length(Int)
-        /// Half a byte is left over; how many characters there were.
+        /// The text has an odd number of characters, which is given.
         case oddLength(Int)
-        /// Something else than `0-9`, `a-f` and `A-F`; the UTF-8 offset of the first such byte, from 0.
+        /// The text has a character other than `0-9`, `a-f` and `A-F`. The offset of the first one is in UTF-8 bytes
+        /// from 0.
         case notHexadecimal(offset: Int)
     }
 
     static let lengths = 32...512
 
-    /// The rule that the text breaks, for programs to switch over.
+    /// The kind of error, for programs.
     public let code: Code
-    /// Which of the three tokens was wanted: its `PushTokenKind.name`.
+    /// The name of the expected kind of token, from `PushTokenKind.name`.
     public let kind: String
 
-    /// A sentence for an API's user: the rule and how the text breaks it, without the text.
+    /// A description for people: the rule and the violation, without the text.
     public var description: String {
         let subject = kind.hasPrefix("u") ? "an \(kind)" : "a \(kind)"
         return switch code {

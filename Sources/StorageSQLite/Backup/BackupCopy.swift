@@ -2,23 +2,23 @@ package import APNSModel
 import Foundation
 import GRDB
 
-/// A copy of the database that is taken beside a server that runs, or without one.
+/// A copy of the database, made beside a running server or without one.
 ///
-/// SQLite's online backup reads some pages at a time, so that no reader holds up a checkpoint for long. A write of
-/// another process between two steps makes it begin again; after some restarts the rest is read in one step.
+/// SQLite's online backup reads some pages at a time, so no reader delays a checkpoint for long. If another process
+/// writes between two steps, the backup restarts. After 3 restarts, the rest is read in one step.
 package struct BackupCopy: Sendable {
-    /// How often writers may make it begin again before everything is read in one step.
+    /// Number of restarts after which everything is read in one step.
     static let maximumRestarts = 3
-    /// In the copy alone: when it was begun.
+    /// A table that exists only in the copy. It contains the time of the backup.
     static let table = "backup_made"
 
-    /// What was copied.
+    /// The result of a backup.
     package struct Summary: Sendable, Equatable {
         package var bytes: Int64
         package var pages: Int
         package var activities: Int
         package var devices: Int
-        /// How often a writer made it begin again.
+        /// Number of restarts that writers caused.
         package var restarts: Int
     }
 
@@ -26,22 +26,24 @@ package struct BackupCopy: Sendable {
 
     let source: String
     let target: String
-    /// 16 MiB of pages of 4 KiB.
+    /// 16 MiB in pages of 4 KiB.
     var pagesPerStep: CInt = 4096
-    /// For tests: called after each step that was not the last.
+    /// Called after each step except the last, for tests.
     var afterStep: @Sendable () -> Void = {}
 
+    /// Creates a backup that is not started yet.
+    ///
     /// - Parameters:
-    ///   - source: The database's path.
-    ///   - target: Where the copy goes; its folder must be there.
+    ///   - source: The path of the database.
+    ///   - target: The path of the copy. Its folder must exist.
     package init(of source: String, to target: String) {
         self.source = source
         self.target = target
     }
 
-    /// Makes the copy: complete and checked at `target` when this returns, and on disk.
+    /// Makes the copy. On return it is complete, checked, and synced to disk at `target`.
     ///
-    /// It blocks. A failure leaves what was at `target`.
+    /// The method blocks. After a failure, an existing file at `target` is unchanged.
     package func make(overwrites: Bool, at now: UnixTime) throws(BackupError) -> Summary {
         guard FileSteps.exists(source) else { throw .missing(path: source) }
         guard !FileSteps.areSame(source, target) else { throw .same(path: source) }
@@ -62,7 +64,7 @@ package struct BackupCopy: Sendable {
     }
 
     private func copy(to temporary: String) throws -> Int {
-        // Neither makes tables nor changes the journal mode: it is the server's.
+        // This neither migrates nor changes the journal mode, because both belong to the server.
         let from = try DatabaseQueue(path: source, configuration: Self.configuration)
         defer { try? from.close() }
         guard try from.read(DatabaseKind.of) != .foreign else { throw BackupError.notIslet(path: source) }
@@ -84,12 +86,12 @@ package struct BackupCopy: Sendable {
         return restarts
     }
 
-    /// One file, that says when it was made, and that SQLite finds sound.
+    /// Turns the copy into a single file with the time of the backup, and checks it with SQLite.
     private func finish(_ temporary: String, _ restarts: Int, _ now: UnixTime) throws -> Summary {
         let copy = try DatabaseQueue(path: temporary, configuration: Self.configuration)
         defer { try? copy.close() }
         try copy.writeWithoutTransaction { db in
-            // The copy is of a database with a log; one without is a single file.
+            // The copy has WAL mode like its source. Without WAL it is a single file.
             try db.execute(sql: "PRAGMA journal_mode = DELETE")
             try db.execute(
                 sql: """

@@ -1,22 +1,22 @@
 import GRDB
 
-/// Why a backup or a restore was not done, and what to do about it; nothing that was there has changed.
+/// An error of a backup or a restore. Its description says what to do. No existing data has changed.
 package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is no such file.
+    /// The file does not exist.
     case missing(path: String)
-    /// It is not a SQLite database, or not one of Islet's.
+    /// The file is not a SQLite database, or not one of Islet's.
     case notIslet(path: String)
-    /// A later version of Islet made it.
+    /// A later version of Islet wrote the file.
     case newer(path: String)
     /// SQLite's check found damage.
     case damaged(path: String, detail: String)
-    /// There is a file already where the backup should go.
+    /// A file exists at the target of the backup.
     case exists(path: String)
     /// Source and target are the same file.
     case same(path: String)
-    /// A process has the database that would be replaced.
+    /// Another process uses the database that would be replaced.
     case inUse(path: String)
-    /// The file system or SQLite refused.
+    /// The file system or SQLite reported an error.
     case failed(String)
 
     package var description: String {
@@ -32,7 +32,7 @@ package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What SQLite said, without the statement's arguments.
+    /// Translates SQLite's errors, without the arguments of the statement.
     static func translating<Value>(
         _ path: String, _ body: () throws -> Value
     ) throws(BackupError) -> Value {

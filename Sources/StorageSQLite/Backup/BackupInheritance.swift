@@ -2,14 +2,16 @@ import APNSModel
 import GRDB
 import LiveActivityCore
 
-/// What a database that is put back takes over from the one that was there: whatever was taken from somebody since the
-/// backup was made stays taken. Nothing is given that the backup does not give.
+/// Carries withdrawals over from the replaced database to the restored one. What was revoked since the backup stays
+/// revoked. The restored database grants nothing that the backup did not grant.
 enum BackupInheritance {
+    /// Applies the withdrawals since the backup.
+    ///
     /// - Parameters:
-    ///   - copy: The database that is put back; not in a transaction.
-    ///   - path: The database that was there; it is not changed.
-    /// - Returns: `nil` when that one cannot be read, or is no later state of the copy's: one that was made anew since,
-    ///   or put back from an older backup. Then nothing is changed.
+    ///   - copy: The database to restore, outside a transaction.
+    ///   - path: The path of the replaced database, which is not changed.
+    /// - Returns: `nil`, without any change, if the replaced database cannot be read or is not a later state of the
+    ///   copy. It is not a later state if it was created again since, or restored from an older backup.
     static func apply(_ copy: DatabaseQueue, from path: String, now: UnixTime) -> BackupRestore.Withdrawn? {
         do {
             let old = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
@@ -21,7 +23,7 @@ enum BackupInheritance {
                 try db.execute(sql: "ATTACH DATABASE ? AS former", arguments: [path])
                 defer { try? db.execute(sql: "DETACH DATABASE former") }
                 guard try isLater(db) else { return nil }
-                // Each by itself: of a database that is damaged counts what can be read.
+                // Each part runs by itself, so that a damaged database still contributes what can be read.
                 let keys = part(db) { try revokeKeys(db, now: now) }
                 let devices = part(db) { try signOut(db, now: now) }
                 _ = part(db) { try keepCredentials(db) }
@@ -46,7 +48,8 @@ enum BackupInheritance {
         }
     }
 
-    /// What is counted never goes back: only then has what it lacks been taken away since.
+    /// Returns `true` if the replaced database is a later state of the copy. Its counters never decrease, so what it
+    /// lacks was withdrawn since.
     private static func isLater(_ db: Database) throws -> Bool {
         try Int.fetchOne(
             db,
@@ -56,7 +59,8 @@ enum BackupInheritance {
                 """) == 2
     }
 
-    /// Keys that are not there any more were revoked, or over, and erased since.
+    /// Revokes keys that the replaced database has revoked. Keys that it lacks were revoked or expired, and then
+    /// erased.
     private static func revokeKeys(_ db: Database, now: UnixTime) throws -> Int {
         try db.execute(
             sql: """
@@ -67,7 +71,7 @@ enum BackupInheritance {
         return db.changesCount
     }
 
-    /// A credential that was revoked is not good again, and the one that took another's place stays good.
+    /// Keeps the current credentials: a revoked credential stays revoked, and its replacement stays valid.
     private static func keepCredentials(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -78,8 +82,10 @@ enum BackupInheritance {
                 """)
     }
 
-    /// No number is given to another event. Those between are nowhere any more: who has read up to one of them, or up
-    /// to the backup, has to be told.
+    /// Continues the numbering of events after the replaced database, so that no number is used twice.
+    ///
+    /// The events in between no longer exist. A reader that was there, or at the backup's end, must be told about the
+    /// gap.
     private static func goOnNumbering(_ db: Database) throws {
         let newest = "(SELECT value FROM former.meta WHERE name = 'event_seq')"
         try db.execute(
@@ -90,8 +96,9 @@ enum BackupInheritance {
         try db.execute(sql: "UPDATE main.meta SET value = max(value, \(newest)) WHERE name = 'event_seq'")
     }
 
-    /// As the sign-out did it, but that no end is sent: the cards were ended then. Devices that are not there any more
-    /// signed out and were erased since.
+    /// Signs devices out as the sign-out did, but without sending ends: their cards were ended then.
+    ///
+    /// Devices that the replaced database lacks have signed out and were erased since.
     private static func signOut(_ db: Database, now: UnixTime) throws -> Int {
         try db.execute(
             sql: """
@@ -102,7 +109,7 @@ enum BackupInheritance {
         for table in ["device_token", "update_token"] {
             try db.execute(sql: "DELETE FROM main.\(table) WHERE dk IN (SELECT dk FROM cut)")
         }
-        // That a value is dead holds for whoever has it.
+        // A dead token value is dead for every device.
         try db.execute(sql: "DELETE FROM main.token_owner WHERE dead_at IS NULL AND dk IN (SELECT dk FROM cut)")
         try BackupSafety.forgetCards(db, on: "SELECT dk FROM cut", now: now)
         try db.execute(

@@ -3,29 +3,31 @@ import Foundation
 import GRDB
 import LiveActivityStorage
 
-/// Puts a backup in the place of the database, as safely as can be: see `BackupSafety`.
+/// Replaces the database with a backup, and makes the backup safe first: see `BackupSafety`.
 package struct BackupRestore: Sendable {
-    /// What was done.
+    /// The result of a restore.
     package struct Summary: Sendable, Equatable {
-        /// When the backup was made: what it says itself, or else when its file was written.
+        /// Time of the backup, from its own record or else from the modification time of its file.
         package var madeAt: UnixTime
-        /// The name that the database of before has now; `nil` when there was none.
+        /// The new name of the replaced database, or `nil` if there was none.
         package var kept: String?
         package var activities: Int
         package var devices: Int
-        /// Phones that get no start until it is known what they show.
+        /// Number of phones that get no start until it is known what they show.
         package var heldStarts: Int
-        /// Phones that get no alert of a present state any more.
+        /// Number of phones that get no more alert for a current state.
         package var spentAlerts: Int
-        /// What was taken since the backup was made, as the database says that was there; `nil` when there was none, it
-        /// cannot be read, or it is no later state of what is put back.
+        /// The withdrawals since the backup, from the replaced database.
+        ///
+        /// `nil` if there was no such database, if it cannot be read, or if it is not a later state of the restored
+        /// one.
         package var withdrawn: Withdrawn?
     }
 
     package struct Withdrawn: Sendable, Equatable {
-        /// API keys that are revoked, or are not there any more; `nil`: that cannot be read.
+        /// Number of API keys that are revoked or no longer exist, or `nil` if that cannot be read.
         package var keys: Int?
-        /// Devices whose person has signed out, that are another's, or that are not there any more; `nil`: that cannot
+        /// Number of devices that have signed out, belong to another person, or no longer exist. `nil` if that cannot
         /// be read.
         package var devices: Int?
     }
@@ -33,17 +35,20 @@ package struct BackupRestore: Sendable {
     let source: String
     let path: String
 
+    /// Creates a restore that is not started yet.
+    ///
     /// - Parameters:
-    ///   - source: The backup.
-    ///   - path: The database's path.
+    ///   - source: The path of the backup.
+    ///   - path: The path of the database.
     package init(from source: String, to path: String) {
         self.source = source
         self.path = path
     }
 
-    /// Checks the backup, makes its copy safe, and swaps it with the database that is there, which keeps a name.
+    /// Checks the backup, makes a safe copy of it, and swaps the copy with the existing database, which gets another
+    /// name.
     ///
-    /// It blocks. A failure leaves the database as it was.
+    /// The method blocks. After a failure, the database is as it was.
     package func run(startsAreKnown: Bool, at now: UnixTime) throws(BackupError) -> Summary {
         guard FileSteps.exists(source) else { throw .missing(path: source) }
         guard !FileSteps.areSame(source, path) else { throw .same(path: path) }
@@ -67,7 +72,7 @@ package struct BackupRestore: Sendable {
         return summary
     }
 
-    /// With its log, if it has one: a plain copy of a database's files is a backup too.
+    /// Copies the backup with its WAL, if there is one. A plain copy of a database's files is also a backup.
     private func copy(to temporary: String) throws(BackupError) {
         for suffix in ["", "-wal"] where FileSteps.exists(source + suffix) {
             do {
@@ -124,13 +129,14 @@ package struct BackupRestore: Sendable {
 
     // MARK: - The swap
 
-    /// At no moment between two steps is there no database, or one with another's log.
+    /// Swaps the databases in steps. Between any two steps there is a database, and never one with another database's
+    /// WAL. A file system without hard links is an exception: see `FileSteps.keep`.
     private func swap(_ temporary: String, at now: UnixTime) throws(BackupError) -> String? {
         var kept: String?
         if FileSteps.exists(path) {
             let name = freeName(at: now)
             try foldLog()
-            // A log that could not be folded in, of a database that is damaged, goes with it.
+            // The WAL of a damaged database, which could not be checkpointed, moves with it.
             for suffix in ["-wal", "-shm"] where FileSteps.exists(path + suffix) {
                 try FileSteps.rename(path + suffix, to: name + suffix)
             }
@@ -143,9 +149,9 @@ package struct BackupRestore: Sendable {
         return kept
     }
 
-    /// Works the log into the database that was there, so that its file alone is all of it.
+    /// Checkpoints the WAL of the replaced database, so that its single file is complete.
     ///
-    /// - Throws: `inUse` when another process has it open. A damaged one is left as it is.
+    /// - Throws: `inUse` if another process has it open. A damaged database stays as it is.
     private func foldLog() throws(BackupError) {
         do {
             let old = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
@@ -158,7 +164,7 @@ package struct BackupRestore: Sendable {
         }
     }
 
-    /// `islet.db.before-restore-20261121T143200Z`, with a number behind it where that is taken.
+    /// Returns a name such as `islet.db.before-restore-20261121T143200Z`, with a number appended if that name is taken.
     private func freeName(at now: UnixTime) -> String {
         let digits = now.description.filter { $0 != "-" && $0 != ":" }
         let name = "\(path).before-restore-\(digits)"

@@ -2,23 +2,24 @@ import APNSModel
 import GRDB
 import LiveActivityCore
 
-/// What a database that was put back must take for granted: since the backup was made, pushes went out that it does
-/// not know.
+/// Makes a restored database safe against pushes that were sent since the backup.
 ///
-/// A second start is a second card, and an alert reaches a phone once. So whatever may have been started counts as
-/// started, and whatever may have been alerted counts as alerted. Open flights need nothing: the server's rescuer takes
-/// the worst for true.
+/// A second start creates a second card, and an alert must reach a phone once. So every start that may have been sent
+/// counts as sent, and every alert that may have been sent counts as sent. Open flights need no change, because the
+/// server's rescue assumes the worst.
 enum BackupSafety {
-    /// How many rows were changed.
+    /// Numbers of changed rows.
     struct Changes: Sendable, Equatable {
         var starts = 0
         var alerts = 0
     }
 
+    /// Applies the safe assumptions.
+    ///
     /// - Parameters:
-    ///   - madeAt: When the backup was made: no start that it does not know is older.
-    ///   - now: The moment of the restore: no such start was made later.
-    ///   - startsAreKnown: The operator knows that nothing was started since.
+    ///   - madeAt: Time of the backup. No start that it lacks is older.
+    ///   - now: Time of the restore. No such start is later.
+    ///   - startsAreKnown: `true` if the operator knows that nothing was started since.
     static func apply(
         _ db: Database, madeAt: UnixTime, now: UnixTime, startsAreKnown: Bool
     ) throws -> Changes {
@@ -37,14 +38,17 @@ enum BackupSafety {
 
     private typealias State = CardState
 
-    /// A start of a moment before the restore may be stored by APNs for so long: the default start window.
+    /// Maximum time for which APNs may store a start: the default start window.
     private static let longestWindow = TypePolicy().startWindow
 
-    /// Phones that the server might have started a card on count as phones whose start is open, whether the copy knows
-    /// their start token or not, and whether the activity runs in it or has been opened anew since.
+    /// Marks phones as having an open start if the server may have started a card on them since the backup.
     ///
-    /// Those are the ones without a card; the ones whose card is over, where the activity asks for another or may be in
-    /// another run by now; and the ones that have not begun the present run, whatever they show of the one before.
+    /// It does not matter whether the copy knows their start token, or whether the activity runs in it or was reopened
+    /// since. The phones are:
+    ///
+    /// - phones without a card
+    /// - phones whose card is over, if the activity restarts cards or may be in another run
+    /// - phones that have not begun the current run, whatever they show of the one before
     private static func holdStarts(_ db: Database, madeAt: UnixTime, now: UnixTime) throws {
         try db.execute(
             sql: """
@@ -66,7 +70,8 @@ enum BackupSafety {
             ])
     }
 
-    /// An open start may have been found to have failed, and been made again: it stays open as long as that one might.
+    /// Prolongs open starts. Such a start may have failed and been sent again, so it stays open as long as the second
+    /// one might.
     private static func prolongOpenStarts(_ db: Database, now: UnixTime) throws {
         try db.execute(
             sql: """
@@ -80,8 +85,9 @@ enum BackupSafety {
             ])
     }
 
-    /// What phones have shown whose person signed out since: whoever signs in there again gets a card, once the phone's
-    /// inventory lacks the one of then.
+    /// Forgets cards on devices whose person has signed out since.
+    ///
+    /// A person who signs in there again gets a card as soon as the phone's inventory lacks the old one.
     static func forgetCards(_ db: Database, on devices: String, now: UnixTime) throws {
         let states = [State.starting, .unconfirmed, .live, .ending].map { String($0.rawValue) }.joined(separator: ",")
         try db.execute(
@@ -96,7 +102,7 @@ enum BackupSafety {
         try lookAtAll(db, now: now)
     }
 
-    /// Lanes count anew what was changed behind their back, and go around once.
+    /// Recounts the lanes after these direct changes, and begins a new lap for each.
     private static func lookAtAll(_ db: Database, now: UnixTime) throws {
         func count(_ states: [State]) -> String {
             let list = states.map { String($0.rawValue) }.joined(separator: ",")
@@ -117,7 +123,8 @@ enum BackupSafety {
                 """, arguments: ["now": now.milliseconds])
     }
 
-    /// Every phone counts as alerted with what its activity has to say now, unless its writer prefers twice to never.
+    /// Marks the current alert of each activity as sent to every phone, unless its sender prefers a repeated alert to a
+    /// lost one.
     private static func spendAlerts(_ db: Database) throws {
         try db.execute(
             sql: """

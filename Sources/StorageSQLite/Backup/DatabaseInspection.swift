@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 package import LiveActivityStorage
 
-/// What a look at a database finds, beside a server that runs or without one; it changes nothing.
+/// The result of an inspection of a database, beside a running server or without one. The inspection changes nothing.
 package struct DatabaseInspection: Sendable, Equatable {
     package enum Schema: Sendable, Equatable {
-        /// Of this version.
+        /// The schema of this version.
         case current
-        /// The next start of the server brings it up to date.
+        /// An older schema. The next start of the server migrates it.
         case older
         case newer
         case foreign
@@ -16,33 +16,33 @@ package struct DatabaseInspection: Sendable, Equatable {
     package enum Integrity: Sendable, Equatable {
         case sound
         case damaged(String)
-        /// Too large to read through in passing.
+        /// The database is too large for a quick check.
         case notChecked
     }
 
-    /// Read through at most, in bytes: about a second's work.
+    /// Maximum size in bytes that is checked, which takes about a second.
     package static let largestCheck: Int64 = 1 << 30
 
     package var exists = false
-    /// A process serves it.
+    /// `true` if a process serves the database.
     package var isServed = false
-    /// Why it cannot be opened or read.
+    /// The reason why the database cannot be opened or read.
     package var problem: String?
     package var schema: Schema = .current
     package var integrity: Integrity = .notChecked
-    /// Why the ring does not open its tokens.
+    /// The reason why the key ring does not open its tokens.
     package var tokenKeys: TokenKeyProblem?
     package var bytes: Int64 = 0
     package var logBytes: Int64 = 0
-    /// The bits of `chmod`.
+    /// The permission bits of the file, as for `chmod`.
     package var mode: Int?
     package var folderIsWritable = false
-    /// `nil` when the system does not tell.
+    /// Free bytes in the file system, or `nil` if the system does not report them.
     package var freeBytes: Int64?
 
     package init() {}
 
-    /// Looks at the database at a path, and at the ring of keys that belongs to it. It blocks.
+    /// Inspects the database at a path, and its key ring. The initializer blocks.
     package init(of path: String, tokenKeys source: TokenKeySource) {
         let files = FileManager.default
         let folder = FileSteps.folder(of: path)
@@ -75,7 +75,7 @@ package struct DatabaseInspection: Sendable, Equatable {
             return try TokenKeyRegister.entries(Statements(db: db, sealing: TokenSealing(db, nil)))
         }
         do throws(TokenKeyProblem) {
-            // A ring that is not there is no problem of a database that no server has opened yet.
+            // A missing ring is not a problem if no server has opened the database yet.
             if !needed.isEmpty { _ = try TokenSealer.open(source, needed: needed) }
         } catch {
             tokenKeys = error

@@ -6,13 +6,13 @@ import Foundation
     import Darwin
 #endif
 
-/// Steps on files that a power cut may come between: what is renamed into place is on disk before it is.
+/// File operations that survive a power failure: a file is on disk before it is renamed into place.
 enum FileSteps {
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     static func folder(of path: String) -> String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
 
-    /// Whether both names lead to one file, by links or otherwise.
+    /// Returns `true` if both paths name the same file, also through links.
     static func areSame(_ left: String, _ right: String) -> Bool {
         var (first, second) = (stat(), stat())
         guard stat(left, &first) == 0, stat(right, &second) == 0 else {
@@ -21,7 +21,7 @@ enum FileSteps {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// Writes a file's, or a folder's, content to disk.
+    /// Syncs the content of a file or folder to disk.
     static func sync(_ path: String) throws(BackupError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path, "opened") }
@@ -29,20 +29,20 @@ enum FileSteps {
         guard fsync(descriptor) == 0 else { throw failure(path, "written to disk") }
     }
 
-    /// Puts a file in the place of another, or of none, in one step.
+    /// Renames a file in one step, and replaces an existing one.
     static func rename(_ source: String, to target: String) throws(BackupError) {
         guard Foundation.rename(source, target) == 0 else { throw failure(target, "put in place") }
     }
 
-    /// Gives a file a second name, so that it keeps one when the first is taken from it.
+    /// Gives a file a second name, so that it keeps one when the first is replaced.
     ///
-    /// On a file system without links it is renamed instead.
+    /// On a file system without links, the file is renamed instead.
     static func keep(_ source: String, as target: String) throws(BackupError) {
         guard link(source, target) != 0 else { return }
         try rename(source, to: target)
     }
 
-    /// Removes a file, if there is one.
+    /// Removes a file if it exists.
     static func remove(_ path: String) { _ = unlink(path) }
 
     static func failure(_ path: String, _ verb: String) -> BackupError {

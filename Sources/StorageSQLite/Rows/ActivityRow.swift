@@ -14,7 +14,7 @@ extension ActivityRecord: StoredRow {
     ]
     static let keyColumns = ["no"]
     static let fixedColumns: Set<String> = ["app", "id"]
-    /// What `ActivityRecord.stands(where:)` compares.
+    /// The columns that `ActivityRecord.stands(where:)` compares.
     static let placeColumns: Set<String> = ["phase", "run_started_at", "ended_at"]
 
     init(_ row: inout RowReader) throws {
@@ -112,7 +112,7 @@ extension ContentRecord: StoredRow {
     }
 }
 
-/// The small structured columns of an activity, as JSON.
+/// Encodes the small structured columns of an activity, mostly as JSON.
 enum ActivityCoding {
     static func text(_ devices: ActivityRecord.DeviceSelection) -> String {
         switch devices {

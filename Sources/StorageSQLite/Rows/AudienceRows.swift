@@ -62,7 +62,7 @@ extension IdempotencyRecord: StoredRow {
         self.init(app: app, hash: hash, digest: row.blob(), answer: row.blob(), at: row.time())
     }
 
-    /// Hexadecimal, so that many are found with one list.
+    /// Returns the hash as hexadecimal text, so that one JSON list finds many.
     static func text(_ hash: [UInt8]) -> String {
         hash.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }

@@ -3,13 +3,13 @@ import JSONText
 import LiveActivityCore
 import Synchronization
 
-/// A row that does not hold what this version writes: reported, never guessed at.
+/// A row with a value that this version cannot read. Such rows are reported, and their values are never guessed.
 struct DamagedRow: Error, CustomStringConvertible {
     let table: String
     let column: String
-    /// It is a token that does not open.
+    /// `true` if the value is a token that does not open.
     var isSealed = false
-    /// The number of the format that it says it has, where this version does not know that one.
+    /// The format number of the value, if this version does not know that format.
     var newerFormat: UInt64?
 
     var description: String {
@@ -19,7 +19,7 @@ struct DamagedRow: Error, CustomStringConvertible {
     }
 }
 
-/// The value of a case by its stored name.
+/// Returns the case with a stored raw value.
 func decodeCase<Value: RawRepresentable>(
     _ raw: Value.RawValue?, _ table: String, _ column: String
 ) throws -> Value {
@@ -31,7 +31,7 @@ func decodeCase<Value: RawRepresentable<Int>>(_ raw: Int64, _ table: String, _ c
     try decodeCase(Int(truncatingIfNeeded: raw), table, column)
 }
 
-/// The same for a column that may be empty.
+/// Returns the case with a stored raw value, or `nil` for an empty column.
 func decodeCase<Value: RawRepresentable>(
     ifPresent raw: Value.RawValue?, _ table: String, _ column: String
 ) throws -> Value? {
@@ -51,26 +51,26 @@ func decodeBundleID(_ text: String, _ table: String) throws -> BundleID {
     return id
 }
 
-/// A database has few apps and very many rows of each: an id is checked once.
+/// Validated bundle ids. A database has few apps and many rows of each, so each id is validated once.
 private let knownApps = Mutex<[String: BundleID]>([:])
 private let maximumKnownApps = 256
 
-/// Pairs for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
+/// Returns pairs for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
 func jsonPairs(_ values: [(Int64, Int64)]) -> String {
     "[" + values.map { "[\($0.0),\($0.1)]" }.joined(separator: ",") + "]"
 }
 
-/// The same of a number and a text.
+/// Returns pairs of a number and a text for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
 func jsonPairs(_ values: [(Int64, String)]) -> String {
     JSONValue.array(values.map { .array([.number(JSONNumber(Int($0.0))), .string($0.1)]) }).text
 }
 
-/// Texts for `(SELECT value FROM json_each(?))`.
+/// Returns texts for `(SELECT value FROM json_each(?))`.
 func jsonTexts(_ values: [String]) -> String {
     JSONValue.array(values.map(JSONValue.string)).text
 }
 
-/// A list for `IN (SELECT value FROM json_each(?))`: one statement whatever the count.
+/// Returns numbers for `IN (SELECT value FROM json_each(?))`, so that one statement serves any count.
 func jsonList(_ values: some Sequence<Int64>) -> String {
     "[" + values.map(String.init).joined(separator: ",") + "]"
 }

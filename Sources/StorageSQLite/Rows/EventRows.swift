@@ -72,7 +72,7 @@ extension WebhookPlace: StoredRow {
     }
 }
 
-/// An event that an endpoint did not take.
+/// An event that an endpoint has not accepted.
 struct WebhookDeliveryRow: StoredRow {
     static let table = "webhook_delivery"
     static let columns = ["app", "name", "seq", "activity", "tries", "first_at", "due_at", "dead_at", "failure"]

@@ -1,8 +1,10 @@
 import APNSModel
 import LiveActivityCore
 
-/// The hottest row: read twice and written once for each push. What no statement asks for is packed into one column,
-/// since each column costs SQLite about as much as the number in it costs us.
+/// The most frequent row: read twice and written once for each push.
+///
+/// Values that no statement uses are packed into one column. For SQLite, each column costs about as much as the
+/// handling of its number here.
 extension CardMachine: StoredRow {
     static let table = "instance"
     static let columns = CardColumns.columns
@@ -56,7 +58,7 @@ extension CardColumns {
     // MARK: - The packed column
 
     private static let wantedFlag: UInt64 = 1, mayStartFlag: UInt64 = 2, lastFlag: UInt64 = 4, reasonFlag: UInt64 = 8
-    /// Some of the numbers that are nearly always zero are not.
+    /// Set if any of the numbers that are nearly always zero is not zero.
     private static let rareFlag: UInt64 = 16, highFlag: UInt64 = 32
     private static let stateBeforeShift: UInt64 = 6, stateBeforeMask: UInt64 = 15
     private static let localAheadFlag: UInt64 = 1 << 10, renewingFlag: UInt64 = 1 << 11, evictedFlag: UInt64 = 1 << 12
@@ -67,10 +69,10 @@ extension CardColumns {
     private static let leaseFlag: UInt64 = 1 << 25, predecessorFlag: UInt64 = 1 << 26
     private static let predecessorDueFlag: UInt64 = 1 << 27, successorFlag: UInt64 = 1 << 28
     private static let channelFlag: UInt64 = 1 << 29, opensFlag: UInt64 = 1 << 30
-    /// Nearly always the reason, and not worth its bytes in every row.
+    /// The reason of nearly every last delivery. It is not stored.
     private static let accepted = Reason(.accepted)
 
-    /// Instants are kept as distances from the last push: most of them then take two bytes.
+    /// The packed column. Instants are stored as distances from the last push, so most of them take two bytes.
     private var packed: [UInt8] {
         var writer = PackedWriter(reserving: 48)
         let isRare = shownRevision != 0 || tries != 0 || parkedRevision != 0 || contradictions != 0
@@ -139,9 +141,9 @@ extension CardColumns {
         return writer.bytes
     }
 
-    /// `false` where it is not what `packed` makes.
+    /// Reads the packed column. Returns `false` if the bytes are not in the form that `packed` writes.
     ///
-    /// - Throws: `DamagedRow` for one of a later format.
+    /// - Throws: `DamagedRow` if the format is newer.
     private mutating func unpack(_ reader: inout PackedReader) throws -> Bool {
         guard let flags = reader.unsigned() else { return false }
         let format = flags >> Self.formatShift & Self.formatMask
@@ -206,9 +208,10 @@ extension CardColumns {
         return true
     }
 
-    /// Up to format 1 only what was given was known, and not what of it a notification had said.
+    /// Reads the alert revisions.
     ///
-    /// A restored backup counts more as given than was pushed or told: see `BackupSafety`.
+    /// Formats 0 and 1 only recorded the last alert that was given, and not which part a notification had told. A
+    /// restored backup may count more alerts as given than were pushed or told: see `BackupSafety`.
     private mutating func unpackTold(_ flags: UInt64, _ format: UInt64, _ reader: inout PackedReader) -> Bool {
         guard flags & Self.toldFlag != 0 else { return true }
         let given = pushedAlert
@@ -250,7 +253,7 @@ extension CardColumns {
         return true
     }
 
-    /// Up to format 2 no card was on a channel, and nobody counted how often it was opened.
+    /// Reads the channel and the number of opens. Formats 0 to 2 have neither.
     private mutating func unpackChannelAndOpens(_ flags: UInt64, _ reader: inout PackedReader) -> Bool {
         if flags & Self.channelFlag != 0 {
             guard let id = reader.text().flatMap({ ChannelID($0) }) else { return false }
@@ -262,14 +265,16 @@ extension CardColumns {
         return true
     }
 
-    /// Format 0 kept one instant for everything that a phone waits for, did not know where a refused start led, and
-    /// said with one flag that a second card was started or that one is to be ended.
+    /// Converts a row of format 0.
+    ///
+    /// That format had one instant for everything that a phone waits for. It did not record the state before a refused
+    /// start. One flag meant both that a second card was started and that one must be ended.
     private mutating func readAsFormat1() {
         if endsOther, let startedAt, timestamp >= (startedAt + Reconciler.renewalAge).seconds {
             successorAt = startedAt + Reconciler.renewalAge
             successorExpiresAt = startedAt + Reconciler.renewalEnd
         }
-        // It was written for requests, and stayed when they were over.
+        // The value was only meant for requests, but stayed afterwards.
         if state != .requesting { stateBefore = .absent }
         switch state {
         case .requesting: (leaseUntil, dueAt) = (dueAt, nil)

@@ -68,7 +68,7 @@ extension LaneRecord: StoredRow {
         row.int(flight.map { Int64(bitPattern: $0.seed) })
     }
 
-    /// The format, then eight bytes each, the most significant first.
+    /// Returns the format in one byte, then eight big-endian bytes for each device.
     private static func bytes(_ devices: [DeviceKey]) -> [UInt8] {
         [UInt8(PackedFormat.flightDevices)]
             + devices.flatMap { device in withUnsafeBytes(of: device.bigEndian, Array.init) }

@@ -1,7 +1,7 @@
 import APNSModel
 import LiveActivityCore
 
-/// A person's number.
+/// A person's number and id.
 struct UserRow: StoredRow {
     static let table = "user"
     static let columns = ["no", "app", "id"]
@@ -31,7 +31,7 @@ struct UserRow: StoredRow {
     }
 }
 
-/// A timeline row: all that one flight or one change has to say.
+/// A timeline row: the entries of one flight or one change.
 struct HistoryRow: StoredRow {
     static let table = "history"
     static let columns = ["activity", "seq", "at", "rev", "n", "body"]

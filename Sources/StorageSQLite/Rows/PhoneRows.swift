@@ -73,7 +73,7 @@ extension DeviceRecord: StoredRow {
         row.int(Int64(made.waiting))
     }
 
-    /// Of the few phones that call by themselves; nothing of all the others.
+    /// The credentials of phones that make calls of their own, which are few. `nil` for all others.
     private var packedCredentials: [UInt8]? {
         guard !credentials.isEmpty else { return nil }
         var writer = PackedWriter(reserving: credentials.count * 48)
@@ -89,9 +89,9 @@ extension DeviceRecord: StoredRow {
         return writer.bytes
     }
 
-    /// `nil` where it is not what `packedCredentials` makes.
+    /// Reads credentials. Returns `nil` if the bytes are not in the form that `packedCredentials` writes.
     ///
-    /// - Throws: `DamagedRow` for one of a later format.
+    /// - Throws: `DamagedRow` if the format is newer.
     private static func unpack(_ bytes: UnsafeRawBufferPointer) throws -> [PhoneCredentialRecord]? {
         var reader = PackedReader(bytes)
         if bytes.first == 0 {
@@ -120,7 +120,7 @@ extension DeviceRecord: StoredRow {
     }
 }
 
-/// A device's row, read in part.
+/// A part of a device's row.
 extension DeviceFacts {
     static let columns = [
         "dk", "id", "user_id", "time_zone", "os_version", "build", "env", "activities_enabled", "frequent_pushes",

@@ -1,7 +1,7 @@
 import APNSModel
 import LiveActivityCore
 
-/// A card's update token as it is kept: sealed for its phone, its activity and its generation.
+/// A stored update token of a card, sealed for its phone, activity and generation.
 struct UpdateTokenRow: StoredRow {
     static let table = "update_token"
     static let columns = ["activity", "dk", "gen", "env", "key", "value", "seen_at", "dead_at", "predecessor"]
@@ -13,7 +13,7 @@ struct UpdateTokenRow: StoredRow {
     let value: [UInt8]
     let predecessor: [UInt8]?
 
-    /// For who has the device's row already.
+    /// Returns the columns for a query that already has the device's row.
     static func list(of alias: String, app: String) -> String {
         (columns.map { "\(alias).\($0)" } + [app]).joined(separator: ", ")
     }
@@ -27,7 +27,7 @@ struct UpdateTokenRow: StoredRow {
         }
     }
 
-    /// All columns are read whatever they hold, so that those of another table may follow.
+    /// Reads all columns before it interprets them, so that columns of another table may follow.
     init(_ row: inout RowReader) throws {
         let (activity, device, generation) = (row.int(), row.int(), row.int())
         let environment = row.text()
@@ -53,7 +53,7 @@ struct UpdateTokenRow: StoredRow {
             record.predecessor = token
         }
         self.record = record
-        // Only what was sealed here is written.
+        // Only values that were sealed here are written.
         value = []
         predecessor = nil
     }
@@ -75,7 +75,7 @@ struct UpdateTokenRow: StoredRow {
     }
 }
 
-/// A device's token as it is kept: sealed for its device, kind, type and generation.
+/// A stored token of a device, sealed for its device, kind, type and generation.
 struct DeviceTokenRow: StoredRow {
     static let table = "device_token"
     static let columns = ["dk", "kind", "type", "gen", "env", "key", "value", "seen_at", "dead_at", "missed_starts"]
@@ -141,8 +141,10 @@ struct DeviceTokenRow: StoredRow {
     }
 }
 
-/// Who a token belongs to, found by the token's keyed hash. The token is sealed here too, so that it can be hashed anew
-/// under another key when nothing else holds it any more.
+/// The owner of a token, found by the token's keyed hash.
+///
+/// The row also contains the sealed token. It can therefore be hashed under another key, even if no other row has the
+/// token any more.
 struct TokenOwnerRow: StoredRow {
     static let table = "token_owner"
     static let columns = [
@@ -167,7 +169,9 @@ struct TokenOwnerRow: StoredRow {
 
     init(_ row: inout RowReader) throws { try self.init(&row, of: [:]) }
 
-    /// - Parameter known: Owners by their hashes: the token of one that is there need not be opened.
+    /// Reads an owner.
+    ///
+    /// - Parameter known: Owners by hash. The tokens of these owners need not be opened.
     init(_ row: inout RowReader, of known: [String: Snapshot.OwnerKey]) throws {
         hash = row.text()
         var app = row.text()
@@ -216,12 +220,12 @@ struct TokenOwnerRow: StoredRow {
     private static func place(
         _ kind: TokenOwnerRecord.Kind, _ device: DeviceKey, _ activity: ActivityNumber
     ) -> TokenPlace {
-        // Which kind of token it is stands where generations do.
+        // An owner has no generation, so the kind of its token takes that field.
         TokenPlace(kind: .owner, device: device, activity: activity, generation: Int64(kind.rawValue))
     }
 }
 
-/// The app of the device that a row is of.
+/// Returns an expression for the app of the row's device.
 private func appOfDevice(_ alias: String) -> String { "(SELECT app FROM device WHERE dk = \(alias).dk)" }
 
 extension UnsafeRawBufferPointer {

@@ -7,17 +7,17 @@ package import LiveActivityStorage
     import Darwin
 #endif
 
-/// Where the ring of keys is.
+/// The source of a key ring.
 package enum TokenKeySource: Sendable {
-    /// In a file; `isMade`: which is made for a database that is new.
+    /// A file. With `isMade`, the file is created for a new database.
     case file(String, isMade: Bool)
-    /// In a variable of the environment, or wherever else the process was given it.
+    /// A ring that the process received directly, such as from an environment variable.
     case given(TokenKeyRing, name: String)
 
-    /// Where it is unless something else is said.
+    /// The default source: a file beside the database.
     package static func beside(_ database: String) -> Self { .file(database + ".keys", isMade: true) }
 
-    /// For messages.
+    /// The place of the ring, for messages.
     var place: String {
         switch self {
         case .file(let path, _): path
@@ -26,9 +26,9 @@ package enum TokenKeySource: Sendable {
     }
 }
 
-/// The file of a ring: its owner's alone, and replaced in one step, so that at no moment there is none.
+/// The file of a key ring. Only its owner may read it, and it is replaced in one step, so that a ring always exists.
 package enum TokenKeyFile {
-    /// By which a change shows.
+    /// Metadata by which a change of the file is detected.
     struct Stamp: Equatable, Sendable {
         fileprivate let inode: UInt64
         fileprivate let size: Int64
@@ -47,7 +47,8 @@ package enum TokenKeyFile {
     }
 
     private static let ownerOnly: mode_t = 0o600
-    /// Others may do nothing with it, and the group at most read it, as where an orchestrator mounts secrets.
+    /// Permission bits that are refused. Others have no access, and the group may only read, as with secrets mounted by
+    /// an orchestrator.
     private static let forbidden: mode_t = 0o027
 
     static func stamp(of path: String) -> Stamp? {
@@ -55,9 +56,9 @@ package enum TokenKeyFile {
         return stat(path, &status) == 0 ? Stamp(status) : nil
     }
 
-    /// `nil` when there is no such file.
+    /// Reads the ring, or returns `nil` if there is no such file.
     ///
-    /// - Throws: Also for a file that others than its owner may read or change.
+    /// - Throws: `TokenKeyProblem`, also if the group may change the file, or if others have any access to it.
     package static func ring(at path: String) throws(TokenKeyProblem) -> TokenKeyRing? { try read(path)?.ring }
 
     static func read(_ path: String) throws(TokenKeyProblem) -> (ring: TokenKeyRing, stamp: Stamp)? {
@@ -83,9 +84,9 @@ package enum TokenKeyFile {
         return (try TokenKeyRing(parsing: String(decoding: data, as: UTF8.self), place: path), Stamp(status))
     }
 
-    /// Writes a ring where there is none; on disk when it returns.
+    /// Writes a ring where there is none. It is on disk on return.
     ///
-    /// - Returns: `false` when there is one by now.
+    /// - Returns: `false` if the file exists by now.
     static func make(_ ring: TokenKeyRing, at path: String) throws(TokenKeyProblem) -> Bool {
         let temporary = try write(ring, beside: path, like: nil)
         defer { FileSteps.remove(temporary) }
@@ -97,9 +98,9 @@ package enum TokenKeyFile {
         return true
     }
 
-    /// Puts another ring in the place of the one that is there, whose owner and mode it gets; on disk when it returns.
+    /// Replaces the existing ring in one step, with the same owner and mode. The new ring is on disk on return.
     static func replace(_ path: String, with ring: TokenKeyRing) throws(TokenKeyProblem) {
-        // A link leads to the file still.
+        // Resolve links, so that a link still leads to the file.
         guard let target = realpath(path, nil) else {
             throw .cannotWrite(path: path, detail: String(cString: strerror(errno)))
         }

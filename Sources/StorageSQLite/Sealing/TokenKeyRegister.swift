@@ -1,11 +1,11 @@
 import LiveActivityStorage
 
-/// What the database knows of its keys: their ids, numbers and proofs, and which are in use. Never the keys.
+/// A key as the database knows it: its id, number, use and proof, and whether it is in use. Never the key itself.
 ///
-/// It, not the ring, says which key a row is written under. So the switch to another key is a commit like any other:
-/// who writes after it writes under the new key, and who does not know that key yet reads the ring again.
+/// The database, not the ring, determines the key of new rows. So a switch to another key is an ordinary commit. Later
+/// writers use the new key, and a process that does not know it reads the ring again.
 struct TokenKeyEntry: Sendable, Equatable {
-    /// What rows name it by; never another's.
+    /// The number of the key in rows. It is never reused.
     let number: Int64
     let id: String
     let use: TokenKey.Use
@@ -14,7 +14,7 @@ struct TokenKeyEntry: Sendable, Equatable {
 }
 
 enum TokenKeyRegister {
-    /// Keys that rows may need.
+    /// Returns the keys that rows may need.
     static func entries(_ sql: Statements) throws -> [TokenKeyEntry] {
         try entries(sql, where: "no > 0 AND retired_at IS NULL")
     }
@@ -23,7 +23,7 @@ enum TokenKeyRegister {
         try entries(sql, where: "no = ? AND use = ?", [.int(number), .int(Int64(use.rawValue))]).first
     }
 
-    /// Keys that no row needs any more.
+    /// Returns the ids of keys that no row needs any more.
     static func retiredIDs(_ sql: Statements) throws -> [String] {
         var ids: [String] = []
         try sql.query("SELECT id FROM token_key WHERE no > 0 AND retired_at IS NOT NULL ORDER BY no") {
@@ -47,7 +47,7 @@ enum TokenKeyRegister {
         return found
     }
 
-    /// Every key of the database is in the ring, and is the same one.
+    /// Checks that the ring contains every key of the database, with the same secret.
     static func check(
         _ entries: [TokenKeyEntry], _ ring: TokenKeyRing, place: String
     ) throws(TokenKeyProblem) {
@@ -57,14 +57,14 @@ enum TokenKeyRegister {
         guard wrong.isEmpty else { throw .wrongKeys(wrong.map(\.id), place: place) }
     }
 
-    /// The keys that the ring has in use are in use.
+    /// Returns `true` if the first keys of the ring are in use.
     static func isAdopted(_ ring: TokenKeyRing, _ entries: [TokenKeyEntry]) -> Bool {
         TokenKey.Use.allCases.allSatisfy { use in
             entries.contains { $0.use == use && $0.isPrimary && $0.id == ring.first(use)?.id }
         }
     }
 
-    /// Puts the keys that the ring has in use in use; the others stay what they are.
+    /// Puts the first keys of the ring in use. Other keys keep their state, except that they are no longer in use.
     static func adopt(_ ring: TokenKeyRing, place: String, _ sql: Statements) throws {
         let known = try entries(sql, where: "no > 0")
         for use in TokenKey.Use.allCases {
@@ -84,7 +84,7 @@ enum TokenKeyRegister {
         }
     }
 
-    /// `false` when it came into use meanwhile.
+    /// Retires a key. Returns `false` if it came into use meanwhile.
     static func retire(_ entry: TokenKeyEntry, _ sql: Statements) throws -> Bool {
         try sql.execute(
             "UPDATE token_key SET retired_at = unixepoch() * 1000 WHERE no = ? AND is_primary = 0",

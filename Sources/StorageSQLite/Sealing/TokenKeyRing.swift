@@ -3,7 +3,7 @@ import Foundation
 import JSONText
 package import LiveActivityStorage
 
-/// A secret of 256 random bits. What is done with it is done under keys that are derived from it, one for each use.
+/// A secret of 256 random bits. All operations use keys that are derived from it, one for each purpose.
 package struct TokenKey: Sendable, CustomStringConvertible, CustomReflectable {
     package enum Use: Int, Sendable, CaseIterable {
         /// Seals tokens (AES-GCM).
@@ -18,7 +18,7 @@ package struct TokenKey: Sendable, CustomStringConvertible, CustomReflectable {
     package let use: Use
     private let secret: SymmetricKey
 
-    /// One that nobody has yet; its id is made from it.
+    /// Returns a new random key. Its id is derived from the secret.
     static func fresh(_ use: Use) -> Self {
         let secret = SymmetricKey(size: .bits256)
         let number = derived(secret, "islet token key id", bytes: 4).hexadecimal
@@ -31,12 +31,12 @@ package struct TokenKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.secret = secret
     }
 
-    /// What tokens are sealed, or looked up, with.
+    /// The derived key that seals tokens or looks them up.
     var working: SymmetricKey {
         Self.derived(secret, use == .sealing ? "islet token sealing" : "islet token look-up", bytes: Self.bytes)
     }
 
-    /// What the database keeps of it, so that another key under its name is known as another.
+    /// A value in the database that identifies the key, so that a different key with the same id is detected.
     var proof: [UInt8] {
         let key = Self.derived(secret, "islet token key proof", bytes: Self.bytes)
         return Array(HMAC<SHA256>.authenticationCode(for: Array("\(use.rawValue) \(id)".utf8), using: key).prefix(16))
@@ -52,8 +52,7 @@ package struct TokenKey: Sendable, CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-/// The keys that push tokens are sealed under and looked up by: of each kind the first is in use, the others serve for
-/// what an earlier one wrote.
+/// The keys that seal and look up push tokens. For each use, the first key is in use, and the others serve older rows.
 ///
 /// ```json
 /// {
@@ -62,7 +61,7 @@ package struct TokenKey: Sendable, CustomStringConvertible, CustomReflectable {
 /// }
 /// ```
 package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Of each kind.
+    /// Maximum number of keys for each use.
     package static let maximumKeys = 32
     package static let maximumBytes = 64 << 10
     static let maximumID = 64
@@ -71,9 +70,9 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
 
     package static func fresh() -> Self { Self(keys: TokenKey.Use.allCases.map(TokenKey.fresh)) }
 
-    /// With new keys in use, and those that were behind them.
+    /// Returns a ring with new keys in use, followed by the existing keys.
     ///
-    /// - Throws: `TokenKeyProblem.full`: a ring of as many keys as there may be would not be read again.
+    /// - Throws: `TokenKeyProblem.full` if the ring has the maximum number of keys. A larger ring could not be read.
     package func renewed() throws(TokenKeyProblem) -> Self {
         let isFull = TokenKey.Use.allCases.contains { use in keys.count { $0.use == use } >= Self.maximumKeys }
         if isFull { throw .full }
@@ -88,17 +87,20 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
 
     subscript(id: String, use: TokenKey.Use) -> TokenKey? { keys.first { $0.id == id && $0.use == use } }
 
-    /// The one that is in use.
+    /// Returns the key in use.
     func first(_ use: TokenKey.Use) -> TokenKey? { keys.first { $0.use == use } }
 
     package var description: String { keys.map(\.id).joined(separator: ", ") }
     package var customMirror: Mirror { Mirror(self, children: ["keys": description]) }
 
-    // MARK: - As text
+    // MARK: - Text form
 
     private static let names: [(name: String, use: TokenKey.Use)] = [("sealing", .sealing), ("lookUp", .lookUp)]
 
-    /// - Parameter place: Where it stands, for the message.
+    /// Parses a ring.
+    ///
+    /// - Parameter place: The place of the ring, for messages.
+    /// - Throws: `TokenKeyProblem.malformed`.
     package init(parsing text: String, place: String) throws(TokenKeyProblem) {
         func problem(_ detail: String) -> TokenKeyProblem { .malformed(place: place, detail: detail) }
         guard text.utf8.count <= Self.maximumBytes else { throw problem("more than \(Self.maximumBytes) bytes") }
@@ -106,7 +108,7 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
         do throws(JSONSyntaxError) {
             value = try JSONValue(parsing: text)
         } catch {
-            // Not in the parser's words: they quote what may be a key.
+            // The parser's own message could quote a key.
             throw problem("not JSON")
         }
         guard let object = value.object, Set(object.keys).isSubset(of: Self.names.map(\.name)) else {
@@ -150,7 +152,7 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
         }
     }
 
-    /// As it is kept: with its secrets.
+    /// The ring as it is stored, with its secrets.
     package var text: String {
         let lists = Self.names.map { name, use in
             let lines = keys.filter { $0.use == use }.map { key in

@@ -1,6 +1,6 @@
 import LiveActivityCore
 
-/// Re-seals the rows of one table that are not under the keys in use, a page in a transaction.
+/// Reseals the rows of one table that are not sealed under the keys in use, one page per transaction.
 struct TokenResealer: Sendable {
     enum Table: String, CaseIterable {
         case updateTokens = "update_token"
@@ -8,7 +8,7 @@ struct TokenResealer: Sendable {
         case owners = "token_owner"
     }
 
-    /// Behind what was looked at: numbers, or a hash.
+    /// The position after the examined rows: numbers, or a hash.
     struct Position: Sendable {
         fileprivate var activity: Int64 = -1
         fileprivate var device: Int64 = -1
@@ -18,7 +18,7 @@ struct TokenResealer: Sendable {
     struct Page: Sendable {
         var resealed = 0
         var damaged = 0
-        /// `nil`: there are no more.
+        /// The position of the next page, or `nil` if there is none.
         var next: Position?
     }
 
@@ -28,8 +28,10 @@ struct TokenResealer: Sendable {
         self.store = store
     }
 
-    /// The rows are found by a reader, who holds up nobody, and looked at again by the writer: what was written
-    /// meanwhile is under the keys in use.
+    /// Reseals one page.
+    ///
+    /// A reader finds the rows, so that no writer waits. The writer then examines them again, because rows written
+    /// meanwhile are under the keys in use.
     func page(of table: Table, after position: Position) async throws -> Page {
         let found = try await store.query { sql in try Self.find(table, after: position, sql) }
         guard let last = found.last else { return Page() }
@@ -61,7 +63,7 @@ struct TokenResealer: Sendable {
                 "SELECT dk FROM device_token WHERE dk > ? AND key <> ? ORDER BY dk LIMIT ?",
                 [.int(last.device), key, limit]
             ) { row in found.append(Position(device: row.int())) }
-            // A device goes as a whole: of the last one there may be more rows than were found.
+            // A device is resealed as a whole. The last one on a full page may have more rows than were found.
             if found.count == TokenRotation.page, let cut = found.last?.device, found.first?.device != cut {
                 found.removeAll { $0.device == cut }
             }
@@ -137,7 +139,7 @@ struct TokenResealer: Sendable {
         return page
     }
 
-    /// A new hash is a new row; the old one goes in the same commit.
+    /// Reseals owners. A new hash is a new row, and the same commit deletes the old one.
     private static func resealOwners(_ found: [Position], _ sql: Statements) throws -> Page {
         let keys = (try sql.sealing.primary(.sealing), try sql.sealing.primary(.lookUp))
         var page = Page()

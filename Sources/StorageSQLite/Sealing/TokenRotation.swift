@@ -1,34 +1,37 @@
 import LiveActivityCore
 package import LiveActivityStorage
 
-/// Puts new keys in use and re-seals every token, beside a server that runs or without one.
+/// Puts new keys in use and reseals every token, beside a running server or without one.
 ///
-/// The order of the steps is what makes it safe. The new keys are in the ring, on disk, before one commit puts them in
-/// use; whoever writes after that commit writes under them, and reads the ring again if it does not know them. Then the
-/// rows of earlier keys are re-sealed a page at a time, each compared and set, so that they only become fewer. A kill
-/// anywhere leaves a state that the next run goes on from.
+/// The order of the steps makes the rotation safe:
+///
+/// - The new keys are in the ring, on disk.
+/// - One commit puts them in use. Later writers use the new keys, and read the ring again if they do not know them.
+/// - The rows of earlier keys are resealed a page at a time, by compare and set. Their number can only decrease.
+///
+/// If the process is killed at any point, the next run continues from there.
 package struct TokenRotation: Sendable {
-    /// What was done.
+    /// The result of a rotation.
     package struct Summary: Sendable, Equatable {
-        /// The keys in use.
+        /// The ids of the keys in use.
         package var inUse: [String] = []
-        /// Nothing was added: an earlier run had not come to its end.
+        /// `true` if no key was added, because an earlier run had not finished.
         package var isResumed = false
-        /// Rows that were re-sealed, by table.
+        /// Number of resealed rows, by table.
         package var resealed: [String: Int] = [:]
-        /// Rows that do not open, and were left as they are.
+        /// Number of rows that do not open and were left unchanged, by table.
         package var damaged: [String: Int] = [:]
     }
 
-    /// What became of the keys that are not in use.
+    /// The result of retiring keys that are not in use.
     package struct Retirement: Sendable, Equatable {
-        /// Those that went.
+        /// The ids of retired keys.
         package var retired: [String]
-        /// Those that stay because rows need them.
+        /// The keys that remain, because rows need them.
         package var kept: [KeyUse]
     }
 
-    /// Rows that hold what a key sealed or hashed.
+    /// The number of rows that contain values sealed or hashed with a key.
     package struct KeyUse: Sendable, Equatable {
         package var id: String
         package var isSealing: Bool
@@ -36,13 +39,13 @@ package struct TokenRotation: Sendable {
         package var rows: Int
     }
 
-    /// Why it cannot be done; nothing was changed.
+    /// The reason why a rotation is not possible. Nothing was changed.
     package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
-        /// Another rotation runs.
+        /// Another rotation is running.
         case isRunning
-        /// The ring is in a variable, where no command can put a key.
+        /// The ring is in a variable, where a command cannot add a key.
         case cannotAdd(variable: String)
-        /// The server has the ring of before: it could not open what is re-sealed.
+        /// The server uses the previous ring, so it could not open resealed tokens.
         case serverHasAnother(variable: String)
 
         package var description: String {
@@ -57,13 +60,16 @@ package struct TokenRotation: Sendable {
         }
     }
 
-    /// Rows that are written in one transaction.
+    /// Maximum number of rows that one transaction writes.
     static let page = 500
 
     private let store: SQLiteStore
     private let sealer: TokenSealer
 
-    /// - Parameter store: Opened with its ring, for `.administration` when a server may run.
+    /// Creates a rotation.
+    ///
+    /// - Parameter store: A store that was opened with its ring, for `.administration` if a server may be running.
+    /// - Throws: `StorageError.tokenKeys(.notLoaded)` if the store has no ring.
     package init(_ store: SQLiteStore) throws(StorageError) {
         guard let sealer = store.sealer else { throw .tokenKeys(.notLoaded) }
         self.store = store
@@ -72,9 +78,9 @@ package struct TokenRotation: Sendable {
 
     // MARK: - Rotating
 
-    /// Goes on with what an earlier run had begun; else puts new keys in use and re-seals everything under them.
+    /// Continues an unfinished rotation. If there is none, puts new keys in use and reseals every token under them.
     ///
-    /// - Parameter pause: Called after each transaction with how long it took, so that a server's writes come first.
+    /// - Parameter pause: Called after each transaction with its duration, so that a server's writes can go first.
     package func rotate(pause: @Sendable (Duration) async throws -> Void) async throws -> Summary {
         let lock = try locked()
         defer { lock.unlock() }
@@ -102,7 +108,9 @@ package struct TokenRotation: Sendable {
         return lock
     }
 
-    /// - Returns: `false` when the ring's first keys were in use already.
+    /// Puts the ring's first keys in use.
+    ///
+    /// - Returns: `false` if they were in use already.
     private func putInUse(_ ring: TokenKeyRing) async throws -> Bool {
         let entries = try await store.query { sql in try TokenKeyRegister.entries(sql) }
         guard !TokenKeyRegister.isAdopted(ring, entries) else { return false }
@@ -137,7 +145,7 @@ package struct TokenRotation: Sendable {
 
     // MARK: - Counting and retiring
 
-    /// What each key of the database is still needed for.
+    /// Returns the number of rows that need each key of the database.
     package func uses() async throws(StorageError) -> [KeyUse] {
         try await store.query { sql in try Self.uses(sql).map(\.use) }
     }
@@ -162,9 +170,9 @@ package struct TokenRotation: Sendable {
         }
     }
 
-    /// Takes the keys that no row needs any more out of the database and the ring.
+    /// Removes the keys that no row needs from the database and the ring.
     ///
-    /// A key that is not in use gets no more rows, so that none is seen once is none for ever.
+    /// A key that is not in use gets no more rows. So a key without rows never has rows again.
     package func retire() async throws -> Retirement {
         let lock = try locked()
         defer { lock.unlock() }
@@ -172,7 +180,7 @@ package struct TokenRotation: Sendable {
         for (entry, use) in old where use.rows == 0 {
             _ = try await store.write { sql in try TokenKeyRegister.retire(entry, sql) }
         }
-        // Those, too, that a run had retired and died before the ring was written.
+        // This includes keys that an earlier run retired without writing the ring.
         let retired = try await store.query { sql in try TokenKeyRegister.retiredIDs(sql) }
         let ring = try sealer.reload()
         let gone = retired.filter { id in TokenKey.Use.allCases.contains { ring[id, $0] != nil } }

@@ -3,12 +3,12 @@ import Crypto
 import LiveActivityStorage
 import Synchronization
 
-/// The keys that a store works with, by the numbers that rows name them by.
+/// The keys of a store, by the numbers that rows contain.
 ///
-/// A row of a key that is not known yet, which another process put in use, has the ring read again: it is on disk, with
-/// the key in it, before any row is sealed under that key.
+/// A row may have an unknown key that another process has put in use. The ring is then read again. The key is in the
+/// ring on disk before any row is sealed under it.
 final class TokenSealer: Sendable {
-    /// The keys of a database by their numbers.
+    /// The keys of a database, by number.
     struct Keys: Sendable {
         var sealing: [Int64: SymmetricKey] = [:]
         var lookUp: [Int64: SymmetricKey] = [:]
@@ -27,8 +27,10 @@ final class TokenSealer: Sendable {
     let source: TokenKeySource
     private let state: Mutex<State>
 
-    /// - Parameter needed: The keys that the database holds rows of.
-    /// - Returns: Also whether the ring was made.
+    /// Opens the ring, and creates it if allowed.
+    ///
+    /// - Parameter needed: The keys that rows of the database may need.
+    /// - Returns: The sealer, and `true` if the ring was created.
     static func open(
         _ source: TokenKeySource, needed: [TokenKeyEntry]
     ) throws(TokenKeyProblem) -> (sealer: TokenSealer, isMade: Bool) {
@@ -37,7 +39,7 @@ final class TokenSealer: Sendable {
         switch source {
         case .given(let ring, _): state = State(ring: ring)
         case .file(let path, let mayBeMade):
-            // Never a new ring over a database that has one.
+            // Never create a new ring for a database that has one.
             if needed.isEmpty, mayBeMade, try TokenKeyFile.read(path) == nil {
                 isMade = try TokenKeyFile.make(.fresh(), at: path)
             }
@@ -61,9 +63,9 @@ final class TokenSealer: Sendable {
     var keys: Keys { state.withLock(\.keys) }
     var ring: TokenKeyRing { state.withLock(\.ring) }
 
-    /// Knows these keys too.
+    /// Loads these keys as well.
     ///
-    /// - Throws: When the ring lacks one even after it was read again.
+    /// - Throws: `TokenKeyProblem` if the ring lacks a key even after it was read again.
     func learn(_ entries: [TokenKeyEntry]) throws(TokenKeyProblem) -> Keys {
         let (source, place) = (self.source, self.source.place)
         return try state.withLock { state throws(TokenKeyProblem) in
@@ -82,7 +84,7 @@ final class TokenSealer: Sendable {
         }
     }
 
-    /// Reads the ring again.
+    /// Reads the ring again if its file has changed.
     @discardableResult func reload() throws(TokenKeyProblem) -> TokenKeyRing {
         let source = self.source
         return try state.withLock { state throws(TokenKeyProblem) in

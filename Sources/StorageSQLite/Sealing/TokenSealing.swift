@@ -5,42 +5,42 @@ import GRDB
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Where a sealed token stands: moved to another place it does not open.
+/// The place of a sealed token. A token that is moved to another place does not open.
 struct TokenPlace {
     enum Kind: UInt8 {
         case device = 1
         case pushToStart = 2
         case update = 3
         case predecessor = 4
-        /// Of `token_owner`; its `name` is the hash that the row is found by.
+        /// A row of `token_owner`, whose `name` is the row's hash.
         case owner = 5
     }
 
     var kind: Kind
     var device: DeviceKey
-    /// 0 where the token is of no one activity.
+    /// 0 for a token that does not belong to one activity.
     var activity: ActivityNumber = 0
     var generation: Int64 = 0
 }
 
-/// Seals and opens tokens within one transaction, or one read: used by its thread alone.
+/// Seals and opens tokens within one transaction or read. Only the thread of that transaction uses it.
 ///
-/// A sealed token is a random nonce of 96 bits, the token's bytes encrypted, and a tag of 128 bits (AES-256-GCM). With
-/// random nonces a key is good for 2³² seals (NIST SP 800-38D, 8.3).
+/// A sealed token is a random nonce of 96 bits, the encrypted bytes of the token, and a tag of 128 bits (AES-256-GCM).
+/// With random nonces, one key is good for 2³² seals (NIST SP 800-38D, section 8.3).
 final class TokenSealing {
-    /// Of the look-up hash: 128 bits.
+    /// Length of the look-up hash in bytes (128 bits).
     private static let hashBytes = 16
     private static let version: UInt8 = 1
 
     private let db: Database
     private let sealer: TokenSealer?
     private var keys: TokenSealer.Keys
-    /// The keys in use as of this transaction.
+    /// The keys of the database as of this transaction.
     private var register: [TokenKeyEntry]?
-    /// The associated data of the place that is worked on.
+    /// The associated data of the current place.
     private var context: [UInt8] = []
     private var last: (number: Int64, key: SymmetricKey)?
-    /// Tokens that were passed over because they did not open.
+    /// Number of tokens that were skipped because they did not open.
     private(set) var damaged = 0
 
     init(_ db: Database, _ sealer: TokenSealer?) {
@@ -53,9 +53,10 @@ final class TokenSealing {
 
     // MARK: - Opening
 
-    /// The token; `nil` when it is not what was sealed for this place.
+    /// Opens a token. Returns `nil` if the bytes are not what was sealed for this place.
     ///
-    /// - Throws: When the ring lacks its key: that says nothing about the row, which opens when the ring is mended.
+    /// - Throws: `TokenKeyProblem` if the ring lacks the key. This says nothing about the row, which opens again once
+    ///   the ring is repaired.
     func open(
         _ sealed: UnsafeRawBufferPointer, under number: Int64, at place: TokenPlace, app: UnsafeRawBufferPointer,
         name: UnsafeRawBufferPointer
@@ -83,7 +84,7 @@ final class TokenSealing {
 
     // MARK: - Sealing
 
-    /// A token for a place, under the key that is in use.
+    /// Seals a token for a place, under the key in use.
     func seal(
         _ token: TokenValue, at place: TokenPlace, app: String, name: String
     ) throws -> [UInt8] {
@@ -99,7 +100,7 @@ final class TokenSealing {
         return Array(sealed)
     }
 
-    /// The number of the key that is in use, as of this transaction.
+    /// Returns the number of the key in use, as of this transaction.
     func primary(_ use: TokenKey.Use) throws -> Int64 {
         guard let entry = try known().first(where: { $0.use == use && $0.isPrimary }) else {
             throw TokenKeyProblem.notLoaded
@@ -109,13 +110,14 @@ final class TokenSealing {
 
     // MARK: - Looking up
 
-    /// What an owner's row is found by, under the key that is in use.
+    /// Returns the look-up hash of an owner's row, under the key in use.
     func hash(of owner: Snapshot.OwnerKey) throws -> String {
         try hash(of: owner, under: try primary(.lookUp))
     }
 
-    /// The tokens by the hashes that their owners' rows are found by, under every key that rows may have been written
-    /// with: while one key takes another's place, no owner is missed.
+    /// Returns the owners by their look-up hashes, under every key that rows may have.
+    ///
+    /// During a change of keys, no owner is missed.
     func hashes(of owners: some Sequence<Snapshot.OwnerKey>) throws -> [String: Snapshot.OwnerKey] {
         let numbers = try known().filter { $0.use == .lookUp }.map(\.number)
         var hashes: [String: Snapshot.OwnerKey] = [:]
@@ -125,7 +127,7 @@ final class TokenSealing {
         return hashes
     }
 
-    /// Those of keys that are not in use any more: a row that is written has none of them left.
+    /// Returns the hashes under keys that are not in use. Writing an owner deletes its rows with such hashes.
     func earlierHashes(of owners: some Sequence<Snapshot.OwnerKey>) throws -> [String] {
         let numbers = try known().filter { $0.use == .lookUp && !$0.isPrimary }.map(\.number)
         return try owners.flatMap { owner in try numbers.map { try hash(of: owner, under: $0) } }
@@ -133,7 +135,7 @@ final class TokenSealing {
 
     private func hash(of owner: Snapshot.OwnerKey, under number: Int64) throws -> String {
         guard let key = keys.lookUp[number], let bytes = owner.id.bytes else { throw TokenKeyProblem.notLoaded }
-        // No bundle id has a NUL, so that no two owners have one text.
+        // A bundle id contains no NUL, so the separator keeps the texts of two owners distinct.
         var text = Array(owner.app.text.utf8)
         text.append(0)
         let code = HMAC<SHA256>.authenticationCode(for: text + bytes, using: key)
@@ -142,7 +144,8 @@ final class TokenSealing {
         }
     }
 
-    /// Read once in a transaction: what it writes is under the keys that are in use as it commits.
+    /// Returns the keys of the database. They are read once per transaction, so its writes use the keys in use at its
+    /// commit.
     private func known() throws -> [TokenKeyEntry] {
         if let register { return register }
         guard let sealer else { throw TokenKeyProblem.notLoaded }
@@ -161,7 +164,7 @@ final class TokenSealing {
         append(place.device)
         append(place.activity)
         append(place.generation)
-        // With its length, so that no two places have one text.
+        // The length keeps the data of two places distinct.
         append(Int64(app.count))
         context.append(contentsOf: app)
         context.append(contentsOf: name)
@@ -177,11 +180,11 @@ extension TokenValue {
         self.init(stored: bytes.withUnsafeBytes { Hexadecimal.text(of: $0) })
     }
 
-    /// `nil` when it is not hexadecimal text, as every token is that came through the door.
+    /// The bytes of the token, or `nil` if it is not lowercase hexadecimal text. Every token that the API accepted is.
     fileprivate var bytes: [UInt8]? { Hexadecimal.bytes(of: hex) }
 }
 
-/// Lower-case hexadecimal text and back.
+/// Converts lowercase hexadecimal text to bytes and back.
 enum Hexadecimal {
     static func text(of bytes: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in

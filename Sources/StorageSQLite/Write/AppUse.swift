@@ -1,16 +1,16 @@
 import LiveActivityCore
 
-/// How much of what is limited as a whole belongs to each app, so that the app that has most of it loses first.
+/// The share of each app in a resource that is limited as a whole. The app with the largest share loses first.
 ///
-/// Rows of `meta` count it, one for each app. They are written by the statement that writes the last number of the
-/// same, in the same page of the file; the sum of them is the whole.
+/// The table `meta` has one count for each app, and their sum is the total. The statement that updates the last number
+/// of the same kind also updates these counts, in the same page of the file.
 struct AppUse {
     enum Kind: String {
         case historyBytes = "history_bytes"
         case events = "events"
     }
 
-    /// Whose history a row is: activities that are being erased keep their app in `type`.
+    /// Expression for the app that owns a history row. An activity that is being erased has its app in `type`.
     static let owner = "coalesce(CASE a.app WHEN '\(Erasure.app)' THEN a.type ELSE a.app END, '')"
 
     let kind: Kind
@@ -20,20 +20,20 @@ struct AppUse {
         self.kind = kind
         var amounts: [String: Int64] = [:]
         let prefix = kind.rawValue + ":"
-        // The semicolon follows the colon: all names that begin with the prefix lie between.
+        // A semicolon follows a colon in ASCII, so all names with the prefix lie in this range.
         try sql.query(
             "SELECT name, value FROM meta WHERE name >= ? AND name < ?", [.text(prefix), .text(kind.rawValue + ";")]
         ) { row in amounts[String(row.text().dropFirst(prefix.count))] = max(0, row.int()) }
         self.amounts = amounts
     }
 
-    /// The row that counts what an app has.
+    /// Returns the name of the row with an app's count.
     static func name(_ kind: Kind, _ app: String) -> String { "\(kind.rawValue):\(app)" }
 
     var total: Int64 { amounts.values.reduce(0, +) }
 
-    /// The greatest level at which all apps together stay within a limit when those above it come down to it;
-    /// `nil`: they are within it as they are.
+    /// Returns the highest level for which all apps together stay within the limit, if those above it are reduced to
+    /// it. Returns `nil` if the total is already within the limit.
     func level(within limit: Int64) -> Int64? {
         guard total > limit else { return nil }
         var rest = max(0, limit)
@@ -46,7 +46,7 @@ struct AppUse {
         return nil
     }
 
-    /// Adds to what stands in `meta`, by the names of its rows.
+    /// Adds to the values in `meta`, by name.
     static func add(_ changes: [String: Int64], _ sql: Statements) throws {
         guard !changes.isEmpty else { return }
         let places = Array(repeating: "(?, ?)", count: changes.count).joined(separator: ", ")

@@ -3,7 +3,7 @@ import LiveActivityCore
 
 /// Rows that could not be read while a claim was loaded.
 ///
-/// Used by the writer's thread alone, within one transaction.
+/// Only the writer's thread uses it, within one transaction.
 final class DamageNotes {
     private(set) var rows: [String] = []
 
@@ -11,18 +11,18 @@ final class DamageNotes {
     func note(_ text: String) { rows.append(text) }
 }
 
-/// What a claim does with due work that cannot be read: one damaged row must not stop all delivery.
+/// Postpones due work that cannot be read, so that one damaged row does not stop all delivery.
 ///
-/// A phone's row is passed over. An activity whose own row, content or lanes cannot be read is put off as a whole and
-/// looked at again later, for a person may mend it; nothing of it is changed but when to look.
+/// A phone's damaged row is skipped. An activity is postponed as a whole if its own row, its content or its lanes
+/// cannot be read. It is examined again later, because a person may repair it. Only its next time is changed.
 struct DamagedWork {
-    /// How long it is put off.
+    /// Time by which damaged work is postponed.
     static let pause = ClaimNotifications.unreadablePause
 
     let due: DueLanes
     let sql: Statements
 
-    /// Takes what cannot be worked on out of the snapshot, and puts it off in the database.
+    /// Removes damaged work from the snapshot, and postpones it in the database.
     func putOff(_ snapshot: inout Snapshot, _ notes: DamageNotes) throws {
         let unreadable = try dueActivities().filter { !isWhole($0, snapshot) }
         for number in unreadable {
@@ -39,7 +39,7 @@ struct DamagedWork {
         return zip(lanes, lanes.dropFirst()).allSatisfy { $0.toDevice == $1.fromDevice }
     }
 
-    /// By numbers alone: these can always be read.
+    /// Returns the due activities by number, because numbers can always be read.
     private func dueActivities() throws -> [ActivityNumber] {
         var found: Set<ActivityNumber> = []
         let at = Statements.Argument.int(due.at.milliseconds)
@@ -63,7 +63,7 @@ struct DamagedWork {
         let (now, later) = (due.at.milliseconds, (due.at + Self.pause).milliseconds)
         try sql.execute(
             "UPDATE activity SET wake_at = ? WHERE no = ? AND wake_at <= ?", [.int(later), .int(number), .int(now)])
-        // A flight of a process that is gone counts as this one's until it can be read.
+        // The flight of a lost process belongs to this one until it can be read.
         try sql.execute(
             """
             UPDATE lane SET next_at = ?, flight_node = CASE WHEN flight_node IS NULL THEN NULL ELSE ? END

@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 
 extension Draft {
-    /// Seals the devices' tokens that a group changed, and writes them.
+    /// Seals and writes the device tokens that a group changed.
     func writeDeviceTokens(_ sql: Statements) throws {
         let records = changes.deviceTokens.sorted().compactMap { snapshot.deviceTokens[$0] }
         guard !records.isEmpty else { return }
@@ -11,7 +11,7 @@ extension Draft {
             records.map { try DeviceTokenRow(sealing: $0, app: apps[$0.device] ?? "", sql.sealing) })
     }
 
-    /// The same of the cards' tokens.
+    /// Seals and writes the update tokens that a group changed.
     func writeUpdateTokens(_ sql: Statements) throws {
         let records = changes.updateTokens.sorted().compactMap { snapshot.updateTokens[$0] }
         guard !records.isEmpty else { return }
@@ -20,8 +20,9 @@ extension Draft {
             records.map { try UpdateTokenRow(sealing: $0, app: apps[$0.device] ?? "", sql.sealing) })
     }
 
-    /// Writes who owns which tokens. While the look-up key is changed a value may still have a row under the earlier
-    /// key: that goes.
+    /// Writes the owners of tokens.
+    ///
+    /// During a change of the look-up key, a value may still have a row under the earlier key. That row is deleted.
     func writeOwners(_ sql: Statements) throws {
         let records = changes.owners.compactMap { snapshot.owners[$0] }
         guard !records.isEmpty else { return }
@@ -33,8 +34,9 @@ extension Draft {
             try records.map { try TokenOwnerRow(sealing: $0, sql.sealing) }.sorted { $0.hash < $1.hash })
     }
 
-    /// Notes of values that nothing holds any more since when. Of one that another holds by now, or that is dead,
-    /// nothing is changed.
+    /// Records the time since which no row holds a value.
+    ///
+    /// Values that another device holds by now, or that are dead, are not changed.
     func writeReleases(_ sql: Statements) throws {
         guard !changes.releases.isEmpty else { return }
         var rows: [String] = []
@@ -52,7 +54,7 @@ extension Draft {
             """, [.text("[" + rows.sorted().joined(separator: ",") + "]")])
     }
 
-    /// Of most devices it is known; what remains is asked for.
+    /// Returns the apps of devices: most from the snapshot, and the remaining ones by a query.
     private func apps(of devices: Set<DeviceKey>, _ sql: Statements) throws -> [DeviceKey: String] {
         var apps: [DeviceKey: String] = [:]
         var unknown: [DeviceKey] = []

@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 
 extension Draft {
-    /// Writes what a group changed, table by table in key order.
+    /// Writes the changes of a group, table by table in key order.
     func write(_ sql: Statements) throws {
         let moved = changes.activities.intersection(changes.movedActivities)
         try sql.write(moved.sorted().compactMap { snapshot.activities[$0] })
@@ -56,7 +56,7 @@ extension Draft {
         try writeEvents(sql)
     }
 
-    /// Numbered here: one thread writes, so that the order of the numbers is that of the commits.
+    /// Numbers the events here. Only one thread writes, so the order of numbers is the order of commits.
     private func writeEvents(_ sql: Statements) throws {
         guard !changes.events.isEmpty else { return }
         let last = try sql.number("SELECT value FROM meta WHERE name = 'event_seq'") ?? 0
@@ -100,7 +100,7 @@ extension Draft {
         try AppUse.add(counts, sql)
     }
 
-    /// The apps of activities: of nearly all of them from the draft.
+    /// Returns the apps of activities: nearly all from the draft, and the remaining ones by a query.
     private func owners(of numbers: Set<ActivityNumber>, _ sql: Statements) throws -> [ActivityNumber: String] {
         var apps: [ActivityNumber: String] = [:]
         for number in numbers { apps[number] = snapshot.activities[number]?.app.text }
@@ -113,7 +113,7 @@ extension Draft {
         return apps
     }
 
-    /// The commit leaves something to do, now or at a time that the dispatcher does not know yet.
+    /// `true` if the commit creates work, now or at a time that the dispatcher does not know yet.
     var makesWorkDue: Bool {
         changes.activities.contains { snapshot.activities[$0]?.wakeAt != nil }
             || changes.lanes.contains { snapshot.lane($0)?.nextAt != nil } || !changes.notifications.isEmpty

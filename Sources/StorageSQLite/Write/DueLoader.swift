@@ -2,9 +2,9 @@ import APNSModel
 import Foundation
 import LiveActivityCore
 
-/// Finds the lanes that have something to do, and loads a page of phones for each: see `DueLanes`.
+/// Finds the lanes that are due, and loads a page of phones for each: see `DueLanes`.
 struct DueLoader {
-    /// Phones up to which a lane's are fetched together with those of other small ones.
+    /// Maximum number of phones of a small lane. Small lanes are loaded together.
     private static let smallLane = 32
 
     private let due: DueLanes
@@ -35,13 +35,13 @@ struct DueLoader {
     private struct Candidate {
         let at: UnixTime
         let activity: ActivityNumber
-        /// `nil`: all lanes of the activity.
+        /// The lane, or `nil` for all lanes of the activity.
         let lane: DeviceKey?
     }
 
     private func findLanes(_ snapshot: inout Snapshot) throws {
         var lost: [LaneKey] = []
-        // What a process that is gone had on its way comes first, though its lease may run on.
+        // Flights of a lost process come first, even if their leases have not expired.
         try sql.query(
             """
             SELECT activity, from_dk FROM lane INDEXED BY lane_in_flight
@@ -164,7 +164,7 @@ struct DueLoader {
         case .lap(let stretches):
             var devices: [DeviceKey] = []
             for range in stretches {
-                // One more than there is room for tells whether the page is all there is.
+                // One row beyond the limit shows whether the page is complete.
                 let left = limit - devices.count
                 let found: [DeviceKey]
                 if isSmall(lane, snapshot) {

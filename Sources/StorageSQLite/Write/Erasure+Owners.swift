@@ -1,10 +1,11 @@
 import LiveActivityStorage
 
-/// Whose token values are that nothing holds any more.
+/// Erases owners whose token values no row holds any more.
 extension Erasure {
-    /// Owners of the walk that one page looks at.
+    /// Number of owners that one page of the walk examines.
     static let walkedOwners = 1000
-    /// By so many of its first digits the walk remembers a hash: they make a number, and no two hashes share them.
+    /// Number of leading hash digits that the walk stores as its position. They fit a number, and no two hashes share
+    /// them.
     private static let placeDigits = 15
 
     mutating func eraseOwners() throws {
@@ -25,8 +26,10 @@ extension Erasure {
                 """, [before(age), .int(Int64(room))]))
     }
 
-    /// Goes through all owners a stretch at a time. A token's row that cannot be read is erased without telling whose
-    /// values it held: no index finds those, and they count as held for as long as they are there.
+    /// Walks through all owners, one stretch at a time.
+    ///
+    /// A token row that cannot be read is erased without knowing its values. No index finds the owners of such values,
+    /// so the walk does.
     private mutating func walkOwners() throws {
         guard room > 0 else { return }
         let position = try sql.number("SELECT value FROM meta WHERE name = 'owner_walk'") ?? 0
@@ -53,7 +56,7 @@ extension Erasure {
                 try sql.execute(
                     "DELETE FROM token_owner WHERE hash IN (SELECT value FROM json_each(?))", [.text(jsonTexts(lost))]))
         }
-        // Behind the last of the stretch; from the beginning again behind the last of all.
+        // Continue after the last hash of the stretch, or from the beginning after the last of all.
         let next = looked < limit ? 0 : (Int64(last.prefix(Self.placeDigits), radix: 16) ?? -1) + 1
         guard next != position else { return }
         try sql.execute(

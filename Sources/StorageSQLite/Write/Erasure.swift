@@ -2,25 +2,25 @@ import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Erases a page of what nobody needs any more: tokens of what is over, activities that ended long ago, devices.
+/// Erases one page of unneeded rows: tokens of ended activities, activities that ended long ago, and devices.
 ///
-/// Runs in the writer's transaction. Each step finds its rows by an index, and takes no more than there is room for, so
-/// that a million rows go in a thousand small commits. What is half erased is found and gone on with by the next page,
-/// after a crash too.
+/// The erasure runs in the writer's transaction. Each step finds its rows by an index, and takes only as many as there
+/// is room for. So a million rows go in a thousand small commits. The next page finds and continues what is half
+/// erased, also after a crash.
 struct Erasure {
-    /// The app of activities that are being erased: their ids are free from then on, and nobody finds them.
+    /// The app of activities that are being erased. Their ids are free from then on, and no query finds them.
     static let app = "islet.erased"
-    /// Activities and devices that one page looks at: each costs some statements.
+    /// Maximum number of activities and devices that one page examines. Each costs some statements.
     static let owners = 100
-    /// Devices of the walk that one page looks at.
+    /// Number of devices that one page of the walk examines.
     static let walk = 1000
-    /// People of the walk that one page looks at.
+    /// Number of people that one page of the walk examines.
     static let people = 1000
 
     let sql: Statements
     let limits: PruneLimits
     let now: UnixTime
-    /// Rows that may still be erased.
+    /// Number of rows that this page may still erase.
     private(set) var room: Int
     private(set) var erased: [String: Int] = [:]
 
@@ -71,7 +71,7 @@ struct Erasure {
         if ended.count == Self.owners { room = min(room, 0) }
     }
 
-    /// `false` while there are more.
+    /// Returns `false` while more tokens remain.
     private mutating func eraseUpdateTokens(of activity: ActivityNumber) throws -> Bool {
         var devices: [Int64] = []
         var values: [DeviceKey: [Snapshot.OwnerKey]] = [:]
@@ -97,9 +97,10 @@ struct Erasure {
         return isAll
     }
 
-    /// Values that are dead stay known as dead, and those that another holds by now stay known as its own.
+    /// Deletes the owners of values. Dead values stay known as dead, and values that another device holds by now stay
+    /// known as its own.
     ///
-    /// - Parameter activity: Whose cards' tokens they are; `nil`: of all the cards of their devices.
+    /// - Parameter activity: The activity of the cards' tokens, or `nil` for all cards of the devices.
     private mutating func free(
         _ values: [DeviceKey: [Snapshot.OwnerKey]], of activity: ActivityNumber? = nil
     ) throws {
@@ -116,13 +117,13 @@ struct Erasure {
         if freed > 0 { erased["token_owner", default: 0] += freed }
     }
 
-    /// Among what runs, which may be very many, those that only phones have spoken of are few.
+    /// Selects old announced activities. They are few among the running activities, which may be very many.
     static let oldAnnounced = """
         SELECT no FROM activity INDEXED BY activity_announced WHERE phase = 'announced' AND run_started_at < ?
         AND no < (SELECT max(no) FROM activity) ORDER BY run_started_at LIMIT ?
         """
 
-    /// Takes activities out of sight in one step; the greatest number stays, for it says which comes next.
+    /// Detaches activities in one step. The highest number stays, because the next number follows from it.
     private mutating func detachActivities() throws {
         guard room > 0 else { return }
         let old =
@@ -158,7 +159,7 @@ struct Erasure {
         if detached.count == Self.owners { room = min(room, 0) }
     }
 
-    /// `false` while there are more.
+    /// Returns `false` while more rows remain.
     private mutating func eraseRows(of activity: ActivityNumber) throws -> Bool {
         guard try eraseUpdateTokens(of: activity), try erase("instance", "dk", of: activity) else { return false }
         let members = try numbers(
@@ -174,7 +175,7 @@ struct Erasure {
             try eraseUsers(list)
         }
         guard isAll, try eraseHistory(of: activity) else { return false }
-        // A phone that was spoken of meanwhile may have made one again.
+        // A phone's report may have created a lane again meanwhile.
         return try erase("lane", "from_dk", of: activity)
     }
 
@@ -216,7 +217,8 @@ struct Erasure {
         return isAll
     }
 
-    /// Goes through all people a stretch at a time: who left their last activity has no other row to be found by.
+    /// Walks through all people, one stretch at a time. No other row leads to a person who has left their last
+    /// activity.
     private mutating func walkPeople() throws {
         guard room > 0 else { return }
         let position = try sql.number("SELECT value FROM meta WHERE name = 'user_walk'") ?? -1
@@ -228,7 +230,7 @@ struct Erasure {
         try sql.execute("UPDATE meta SET value = ? WHERE name = 'user_walk'", [.int(next)])
     }
 
-    /// People of whom nothing is left but their name.
+    /// Deletes people without devices and memberships.
     private mutating func eraseUsers(_ list: Statements.Argument) throws {
         let rows = try sql.execute(
             """
@@ -238,7 +240,7 @@ struct Erasure {
             """, [list])
         guard rows > 0 else { return }
         erased["user", default: 0] += rows
-        // What a provider was asked for them.
+        // The provider's data for these people.
         for table in ["refresh", "memo"] {
             let rows = try sql.execute(
                 """
@@ -301,8 +303,8 @@ extension Erasure {
         try walkDevices()
     }
 
-    /// Goes through all devices a stretch at a time: an index of when each was heard of last would be written with
-    /// every call of a phone.
+    /// Walks through all devices, one stretch at a time. An index of last contacts would be written at every call of a
+    /// phone.
     private mutating func walkDevices() throws {
         guard room > 0 else { return }
         let position = try sql.number("SELECT value FROM meta WHERE name = 'device_walk'") ?? -1
@@ -330,7 +332,7 @@ extension Erasure {
         try sql.execute("UPDATE meta SET value = ? WHERE name = 'device_walk'", [.int(next)])
     }
 
-    /// All of it in one step: a device has as many rows as activities that it has seen since they were last erased.
+    /// Erases a device in one step. It has as many rows as it has seen activities since the last erasure of activities.
     private mutating func eraseDevice(_ device: DeviceKey) throws {
         try eraseTokens(of: device)
         var states: [(activity: Int64, state: Int64)] = []
@@ -363,8 +365,9 @@ extension Erasure {
         if let user { try eraseUsers(.text(jsonList([user]))) }
     }
 
-    /// `nil` for one that cannot be read, once it is clear that such rows are passed over: nobody knows how it was
-    /// counted, and it goes all the same.
+    /// Returns the state of an instance, or `nil` if it cannot be read and damaged rows are skipped.
+    ///
+    /// The lane's count of such an instance is unknown. The instance is erased all the same.
     private func state(_ raw: Int64) throws -> CardState? {
         do {
             return try decodeCase(raw, "instance", "state")

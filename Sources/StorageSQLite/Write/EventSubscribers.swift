@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who is woken after a commit that wrote events.
+/// The streams that are woken after a commit with events.
 final class EventSubscribers: Sendable {
     private struct State {
         var streams: [Int: AsyncStream<Void>.Continuation] = [:]

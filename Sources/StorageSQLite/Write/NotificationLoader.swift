@@ -1,9 +1,9 @@
 import APNSModel
 import LiveActivityCore
 
-/// Finds the ordinary notifications that have something to do, and the devices of each: see `DueNotifications`.
+/// Finds the ordinary notifications that are due, and the devices of each: see `DueNotifications`.
 struct NotificationLoader {
-    /// Devices up to which a notification's are fetched together with those of other small ones.
+    /// Maximum number of devices of a small notification. Small ones are loaded together.
     private static let small = 32
 
     let sql: Statements
@@ -60,12 +60,13 @@ struct NotificationLoader {
         try loadInstances(&snapshot)
     }
 
-    /// One that cannot be read would be due for ever: it is looked at again later, for a person may mend it.
+    /// Postpones notifications that cannot be read, which would otherwise always be due. They are examined again later,
+    /// because a person may repair them.
     private func putOffUnreadable(
         _ due: DueNotifications, besides found: Set<NotificationNumber>, _ notes: DamageNotes
     ) throws {
         var unreadable: [NotificationNumber] = []
-        // By numbers alone: these can always be read.
+        // Numbers can always be read.
         try sql.query(
             "SELECT no FROM notification WHERE next_at <= ? ORDER BY next_at, no LIMIT ?",
             [.int(due.at.milliseconds), .int(Int64(due.notifications))]
@@ -108,7 +109,7 @@ struct NotificationLoader {
         return (due, rows.compactMap(\.dueAt).filter { $0 > now }.min())
     }
 
-    /// The longest waiting first: those that were put off do not stand in the way of the others.
+    /// Selects the addressees that have waited longest, so that postponed ones do not block the others.
     static let pageOfDue = """
         SELECT \(AddresseeRecord.list) FROM addressee INDEXED BY addressee_due
         WHERE notification = ? AND due_at <= ? ORDER BY due_at, dk LIMIT ?
@@ -158,7 +159,7 @@ struct NotificationLoader {
         }
     }
 
-    /// Those that were told by a notification instead of a card.
+    /// Loads the instances of phones that get a fallback instead of a card.
     private func loadInstances(_ snapshot: inout Snapshot) throws {
         var keys: Set<Snapshot.PhoneKey> = []
         for key in snapshot.addressees.keys {

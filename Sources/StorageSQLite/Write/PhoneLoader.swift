@@ -1,19 +1,24 @@
 import APNSModel
 import LiveActivityCore
 
-/// Loads what the reconciler looks at: phones with device, update token and budget in one statement, in the order of
-/// the table, so that neighbours are read once; then, of those without a card, what a start needs.
+/// Loads the data of the reconciler.
+///
+/// One statement loads phones with device, update token and budget. It follows the order of the table, so neighbors are
+/// read once. For phones without a card, further statements load what a start needs.
 struct PhoneLoader {
     let sql: Statements
-    /// The types whose devices' cards are counted.
+    /// The types for which the cards of devices are counted.
     var counting: [BundleID: Set<String>] = [:]
-    /// A phone whose token does not open is damaged and passed over; else it counts as one without a token.
+    /// `true` if a phone whose token does not open is damaged and skipped. Otherwise it counts as a phone without a
+    /// token.
     var isStrict = false
 
+    /// Loads phones.
+    ///
     /// - Parameters:
-    ///   - condition: Which of the instances `i`, and in what order.
-    ///   - index: The index that finds them, where it is not the table's own order.
-    /// - Returns: Their keys in the order found.
+    ///   - condition: The condition and order of the instances `i`.
+    ///   - index: The index that finds them, or `nil` for the table's own order.
+    /// - Returns: The keys of the phones, in that order.
     func load(
         where condition: String, _ arguments: [Statements.Argument], by index: String? = nil,
         _ snapshot: inout Snapshot
@@ -25,7 +30,7 @@ struct PhoneLoader {
             let facts = try DeviceFacts(&row)
             let token = row.has(UpdateTokenRow.self) ? try sql.token(isStrict) { try UpdateTokenRow(&row) } : nil
             let budget = row.has(BudgetRecord.self) ? try BudgetRecord(&row) : nil
-            // Only now: of a phone that is passed over nothing is known.
+            // Set only after all reads, because nothing is known about a skipped phone.
             keys.append(key)
             snapshot.cards[key] = instance
             snapshot.facts[key.device] = facts
@@ -50,7 +55,7 @@ struct PhoneLoader {
         """
     }
 
-    /// Phones by their keys.
+    /// Loads phones by their keys.
     func load(_ keys: Set<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         guard !keys.isEmpty else { return }
         _ = try load(
@@ -58,7 +63,8 @@ struct PhoneLoader {
             [.text(jsonPairs(keys.sorted().map { ($0.activity, $0.device) }))], &snapshot)
     }
 
-    /// What only a phone without a card asks for: by far the fewest in a fan-out. Once for all that were loaded.
+    /// Loads what only phones without a card need. They are by far the fewest in a fan-out. Call it once for all loaded
+    /// phones.
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
@@ -87,7 +93,7 @@ struct PhoneLoader {
         try countCards(startable, &snapshot)
     }
 
-    /// What the devices show of their app: those that may be started on by a type that asks for it.
+    /// Loads the cards of devices on which a type with a card limit may start one.
     private func countCards(_ phones: [ActivityNumber: [DeviceKey]], _ snapshot: inout Snapshot) throws {
         guard !counting.isEmpty else { return }
         var devices: Set<DeviceKey> = []
@@ -96,7 +102,7 @@ struct PhoneLoader {
             else { continue }
             devices.formUnion(list)
         }
-        // Those of abandoned flights were counted with their pages.
+        // Devices of abandoned flights were counted with their pages.
         devices.subtract(snapshot.deviceCards.keys)
         guard !devices.isEmpty else { return }
         try sql.query(
@@ -117,7 +123,7 @@ struct PhoneLoader {
         }
     }
 
-    /// Phones whose device has an unmatched start of another activity which its card could not be told from.
+    /// Finds phones with an unmatched start of another activity whose card would look the same.
     private func findOpenStarts(
         _ phones: [ActivityNumber: [DeviceKey]], _ list: Statements.Argument, _ snapshot: inout Snapshot
     ) throws {

@@ -2,12 +2,12 @@ import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
 
-/// Erases a page of histories and events: what is too old, and what is too much.
+/// Erases one page of history and events: rows that are too old, and rows that exceed a limit.
 ///
-/// Too much is taken from the apps that have most, the oldest rows first, until all of them are within the limit. So
-/// one app's flood erases nothing of an app that has less than its share.
+/// Excess rows are taken from the apps with the most, oldest first, until all apps together are within the limit. So a
+/// flood of one app erases nothing of an app below its share.
 struct Pruning {
-    /// Where the search for what is too much goes on, in the order of age; `nil`: at the oldest.
+    /// The positions at which the search for excess rows continues, in order of age. `nil` means the oldest row.
     struct Walks: Sendable {
         var history: HistoryPlace?
         var event: EventNumber?
@@ -19,7 +19,7 @@ struct Pruning {
         let sequence: Int64
     }
 
-    /// Rows that one page looks at for each that it may erase: those of other apps lie between.
+    /// Number of rows that a page examines for each row that it may erase. Rows of other apps lie in between.
     static let looks = 10
 
     let sql: Statements
@@ -79,7 +79,7 @@ struct Pruning {
         let start = walks.history ?? HistoryPlace(at: .min, activity: .min, sequence: .min)
         var page = HistoryPage()
         var (looked, last) = (0, start)
-        // Of apps that keep theirs nothing is read but the index.
+        // For apps below the level, only the index is read.
         try sql.query(
             """
             SELECT h.at, h.activity, h.seq, \(AppUse.owner),
@@ -120,7 +120,7 @@ struct Pruning {
     private struct EventPage {
         var numbers: [EventNumber] = []
         var counts: [String: Int64] = [:]
-        /// The last that is erased of an app that has too many.
+        /// The last erased event of each app that has too many.
         var floors: [String: EventNumber] = [:]
     }
 
@@ -134,7 +134,8 @@ struct Pruning {
             [.int(floor), .int(Int64(limits.rows))]
         ) { row in
             let (number, at) = (row.int(), row.int())
-            // Numbers are given by commits, times by clocks: only what follows nothing younger goes.
+            // Commits determine numbers, and clocks determine times. Erasing stops at the first row that is young
+            // enough.
             isOver = isOver || at >= oldest
             guard !isOver else { return }
             page.numbers.append(number)
@@ -176,7 +177,7 @@ struct Pruning {
         hasMore = hasMore || !isOver
     }
 
-    /// Rows about them go with them.
+    /// Deletes events together with their deliveries.
     private func erase(_ page: EventPage) throws {
         guard !page.numbers.isEmpty else { return }
         let list = jsonList(page.numbers)
@@ -193,7 +194,7 @@ struct Pruning {
                 ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)
                 """, [.text(app), .int(number)])
         }
-        // Everything before the first that is left is erased, of whatever app.
+        // All events before the first remaining one are erased, whatever their app.
         try sql.execute(
             """
             UPDATE meta SET value = max(value, coalesce(

@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 
 extension SnapshotLoader {
-    /// Audiences' own rows, the members that are named, and pages of members.
+    /// Loads the rows of audiences, named members, and pages of members.
     mutating func resolveAudiences(_ keys: [SnapshotKey]) throws {
         var activities: Set<ActivityNumber> = []
         var named: Set<Snapshot.MemberKey> = []
@@ -30,7 +30,7 @@ extension SnapshotLoader {
         ) { row in note(.init(row.int(), row.int()), mark: row.int()) }
     }
 
-    /// Audiences' own rows.
+    /// Loads the rows of audiences.
     mutating func fetchAudiences(_ activities: Set<ActivityNumber>) throws {
         try sql.query(
             "SELECT \(AudienceRecord.list) FROM audience WHERE activity IN (SELECT value FROM json_each(?))",
@@ -44,7 +44,7 @@ extension SnapshotLoader {
     private mutating func page(
         of activity: ActivityNumber, after: UserNumber, limit: Int, besides mark: Int64?
     ) throws {
-        // One more than asked for tells whether the audience ends here.
+        // One row beyond the limit shows whether the audience ends here.
         var found: [(key: Snapshot.MemberKey, mark: Int64)] = []
         try sql.query(
             "SELECT activity, user, mark FROM member WHERE activity = ? AND user > ? ORDER BY user LIMIT ?",

@@ -1,9 +1,9 @@
 import APNSModel
 import LiveActivityCore
 
-/// A device's part in its activities: of a phone or a person with very many so many rows and no more.
+/// Loads a device's part in its activities. A phone or person with very many activities loads a bounded number of rows.
 extension SnapshotLoader {
-    /// - Parameter named: Activities that are named beside those of the keys.
+    /// - Parameter named: Activities that are named in addition to those of the keys.
     mutating func resolveDevices(
         _ keys: [SnapshotKey], and named: Set<Snapshot.AppID<ActivityID>>
     ) throws {
@@ -44,7 +44,7 @@ extension SnapshotLoader {
         }
     }
 
-    /// Of almost every device that is all of them.
+    /// Loads a device's newest activities. For almost every device, these are all.
     private mutating func loadNewest(_ devices: String) throws {
         var found: [DeviceKey: [ActivityNumber]] = [:]
         try sql.query(
@@ -97,7 +97,7 @@ extension SnapshotLoader {
 
     private mutating func loadPage(of device: DeviceKey, below: ActivityNumber) throws {
         var found: [ActivityNumber] = []
-        // One more than there is room for tells whether the device has others.
+        // One row beyond the limit shows whether the device has more.
         try sql.query(
             """
             SELECT activity FROM instance INDEXED BY instance_by_device WHERE dk = ? AND activity < ?
@@ -116,11 +116,11 @@ extension SnapshotLoader {
         wanted.phones.insert(.init(activity, device))
     }
 
-    // MARK: - Who signs in
+    // MARK: - Sign-in
 
-    /// The activities that people's devices are taken into, and what of the person's other devices decides there.
+    /// Loads the activities that people's devices may join, and the data of their other devices that decides it.
     mutating func resolveMemberships(_ keys: [SnapshotKey]) throws {
-        // `nil`: a device that is not known yet.
+        // `nil` stands for a device that is not known yet.
         var signingIn: [UserNumber: Set<DeviceKey?>] = [:]
         var people: [String] = []
         for case .activitiesOf(let app, let user, let joinable) in keys {
@@ -155,10 +155,10 @@ extension SnapshotLoader {
         }
     }
 
-    /// An activity that a device may be taken into, and whether one of the person's devices alone shows the card.
+    /// An activity that a device may join. With `isLastActive`, only one of the person's devices shows the card.
     private typealias Joinable = (number: ActivityNumber, isLastActive: Bool)
 
-    /// The newest first.
+    /// Returns the activities that people may join, newest first.
     private func joinableActivities(_ people: String) throws -> [UserNumber: [Joinable]] {
         var found: [UserNumber: [ActivityNumber: Bool]] = [:]
         try sql.query(
@@ -183,7 +183,7 @@ extension SnapshotLoader {
         }
     }
 
-    /// The rows of devices that sign in, of those activities whose card one device alone shows.
+    /// Returns the instances of devices that sign in, for activities whose card only one device shows.
     private func ownInstances(
         of devices: [UserNumber: Set<DeviceKey?>], in joinable: [UserNumber: [Joinable]]
     ) throws -> [Snapshot.PhoneKey: CardMachine] {
@@ -200,7 +200,7 @@ extension SnapshotLoader {
         return own
     }
 
-    /// Of each person those that were heard of last.
+    /// Returns each person's devices with the most recent contact.
     private func recentDevices(of users: Set<UserNumber>) throws -> [UserNumber: [DeviceKey]] {
         var found: [UserNumber: [(key: DeviceKey, contactAt: UnixTime)]] = [:]
         try sql.query(
@@ -219,7 +219,7 @@ extension SnapshotLoader {
 }
 
 extension DeviceRows {
-    /// What any of several calls needs.
+    /// Adds the needs of another call.
     fileprivate mutating func add(_ other: Self) {
         cards += other.cards
         withRunning = withRunning || other.withRunning

@@ -9,8 +9,10 @@ extension SnapshotLoader {
         }
     }
 
-    /// The instances of many devices of one activity: a flight took them one after another, so that a walk from the
-    /// first to the last meets few others. Where it meets too many, the rest is asked for one by one.
+    /// Loads the instances of many devices of one activity.
+    ///
+    /// A flight took these devices in order, so a scan from the first to the last meets few others. After twice as many
+    /// rows as devices, the remaining ones are loaded by key.
     mutating func fetchNeighbours(_ devices: [DeviceKey], of activity: ActivityNumber) throws {
         guard let first = devices.first, let last = devices.last else { return }
         snapshot.cards.reserveCapacity(snapshot.cards.count + devices.count)
@@ -39,12 +41,13 @@ extension SnapshotLoader {
         }
     }
 
-    /// Phones of one activity beyond which they are asked for by themselves.
+    /// Number of phones of one activity above which they get a statement of their own.
     static let manyPhones = 16
 
-    /// Rows by activity and device: those of an activity with many in a statement of their own, all others in one.
+    /// Loads rows by activity and device. An activity with many phones gets its own statement, and all others share
+    /// one.
     ///
-    /// - Parameter passesOver: One that cannot be read counts as one that is not there.
+    /// - Parameter passesOver: `true` if a row whose token does not open counts as missing.
     static func fetch<Row: StoredRow>(
         _ type: Row.Type, _ keys: Set<Snapshot.PhoneKey>, _ sql: Statements, passesOver: Bool = false,
         _ take: (Row) -> Void

@@ -2,9 +2,9 @@ import APNSModel
 import GRDB
 import LiveActivityCore
 
-/// What providers compute: who is due, what they said last, and the activities that follow from it.
+/// Loads the data of providers: due refreshes, their last results, and the activities that follow from them.
 extension SnapshotLoader {
-    /// What the keys `provided` name.
+    /// The activities and people of the keys `provided`.
     struct Provided {
         var activities: Set<Snapshot.AppID<ActivityID>> = []
         /// The owners, with their types.
@@ -89,12 +89,12 @@ extension SnapshotLoader {
         }
     }
 
-    // MARK: - What is due
+    // MARK: - Due refreshes
 
-    /// Rows that cannot be read, beside which a claim still finds as many as it wants.
+    /// Number of unreadable rows beside which a claim still finds as many rows as it wants.
     private static let mostUnreadable = 256
 
-    /// Those that the index names, and how many of them are wanted.
+    /// The keys that an index yields, and the number of rows that are wanted.
     private struct DuePage {
         let keys: [RefreshKey]
         let limit: Int
@@ -142,13 +142,14 @@ extension SnapshotLoader {
         return DuePage(keys: keys, limit: limit)
     }
 
-    /// One that cannot be read would be met by every claim: it is looked at again later, for a person may mend it.
+    /// Postpones refreshes that cannot be read, which every claim would otherwise meet. They are examined again later,
+    /// because a person may repair them.
     private func putOff(_ unreadable: [RefreshKey], _ due: DueRefreshes, _ notes: DamageNotes) throws {
         let later = Statements.Argument.int((due.at + DamagedWork.pause).milliseconds)
         for key in unreadable {
             let words = "a refresh of person number \(key.user)"
             do {
-                // One of a process that is gone counts as this one's until it can be read.
+                // A refresh of a lost process belongs to this one until it can be read.
                 try sql.execute(
                     """
                     UPDATE refresh SET due_at = ?, node = CASE WHEN node IS NULL THEN NULL ELSE ? END
@@ -156,7 +157,7 @@ extension SnapshotLoader {
                     """, [later, .int(due.node), .int(key.user), .text(key.type)])
                 notes.note("\(words) is put off for \(DamagedWork.pause.components.seconds) s")
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                // The row says something else than its index, so that SQLite does not move it there.
+                // The row contradicts its index, so SQLite cannot update it.
                 notes.note("\(words) cannot be put off, and is passed over")
             }
         }

@@ -2,30 +2,30 @@ import APNSModel
 import Foundation
 import LiveActivityCore
 
-/// Loads what a group of commands needs to see, inside the writer's transaction: all of it together, one statement per
-/// table, whatever their number.
+/// Loads the data of a group of commands inside the writer's transaction, with one statement per table for any number
+/// of commands.
 struct SnapshotLoader {
     let sql: Statements
     var snapshot = Snapshot()
-    /// What is still to be fetched, found out by what was fetched.
+    /// The rows that remain to be loaded, as determined by rows that were loaded before.
     var wanted = Wanted()
 
     struct Wanted {
         var activities: Set<ActivityNumber> = []
-        /// Those of which the content is not needed.
+        /// Activities without their content.
         var bare: Set<ActivityNumber> = []
         /// Devices with their tokens.
         var devices: Set<DeviceKey> = []
-        /// Devices without, and those of them whose start tokens are needed.
+        /// Devices without their tokens. `starters` are those of them whose push-to-start tokens are needed.
         var others: Set<DeviceKey> = []
         var starters: Set<DeviceKey> = []
         /// Instances with their update tokens.
         var phones: Set<Snapshot.PhoneKey> = []
-        /// Instances without.
+        /// Instances without their update tokens.
         var cards: Set<Snapshot.PhoneKey> = []
-        /// The same, of devices that follow one another in their activity for the most part, in order.
+        /// Instances of devices that mostly follow one another in their activity, in order.
         var flights: [(ActivityNumber, [DeviceKey])] = []
-        /// Instances with all that the reconciler looks at.
+        /// Instances with all data of the reconciler.
         var situations: Set<Snapshot.PhoneKey> = []
     }
 
@@ -73,7 +73,7 @@ struct SnapshotLoader {
         try loader.load(addressees, &snapshot)
     }
 
-    // MARK: - What the keys name
+    // MARK: - Keys
 
     private mutating func resolve(_ keys: [SnapshotKey]) throws {
         let provided = try provided(keys)
@@ -146,7 +146,7 @@ struct SnapshotLoader {
 
     private mutating func resolveUsers(_ keys: [SnapshotKey]) throws {
         var ids: Set<Snapshot.AppID<UserID>> = []
-        // Of these not all devices are needed: see `resolveMemberships`.
+        // Only some devices of these people are needed: see `resolveMemberships`.
         var signingIn: Set<Snapshot.AppID<UserID>> = []
         for key in keys {
             switch key {
@@ -187,7 +187,7 @@ struct SnapshotLoader {
         return found
     }
 
-    /// The card or the device that a value belonged to may lose it to another.
+    /// Loads the owners of values, with the card or device that may lose a value to another.
     private mutating func resolveOwners(_ keys: [SnapshotKey]) throws {
         var values: Set<Snapshot.OwnerKey> = []
         for case .owners(let app, let tokens) in keys { values.formUnion(tokens.map { .init(app, $0) }) }
@@ -218,7 +218,7 @@ struct SnapshotLoader {
 
     // MARK: - Rows
 
-    /// The numbers of what others named, in one statement.
+    /// Returns the numbers of rows by their ids, with one statement per app.
     func numbers<ID: ForeignIDKind>(
         of ids: Set<Snapshot.AppID<ForeignID<ID>>>, _ table: String, _ column: String
     ) throws -> [(Snapshot.AppID<ForeignID<ID>>, Int64)] {
@@ -236,7 +236,7 @@ struct SnapshotLoader {
         return found
     }
 
-    /// The devices of people, which are then wanted with their tokens.
+    /// Returns the devices of people, and marks them to be loaded with their tokens.
     mutating func devices(of users: Set<UserNumber>) throws -> [UserNumber: [DeviceKey]] {
         guard !users.isEmpty else { return [:] }
         var found: [UserNumber: [DeviceKey]] = [:]
@@ -251,7 +251,7 @@ struct SnapshotLoader {
         return found
     }
 
-    /// Activities with lanes, and content unless it is asked for of fewer.
+    /// Loads activities with lanes and content. With `some`, only these activities get their content.
     static func fetchActivities(
         _ numbers: Set<ActivityNumber>, contentsOf some: Set<ActivityNumber>? = nil, _ sql: Statements,
         _ snapshot: inout Snapshot

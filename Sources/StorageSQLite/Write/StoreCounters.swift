@@ -5,9 +5,10 @@ import LiveActivityCore
 import LiveActivityStorage
 import Synchronization
 
-/// Counts what the store does, cheaply enough to be always on: an addition per statement, some reads per transaction.
+/// Counts the store's operations. The cost is an addition per statement and some reads per transaction, so the counters
+/// are always on.
 final class StoreCounters: Sendable {
-    /// Where the connection's own counters stood, and when.
+    /// The connection's own counters and the time, at the begin of a transaction.
     struct Transaction {
         fileprivate let beganAt: ContinuousClock.Instant
         // SQLite's own counters have 32 bits and wrap.
@@ -15,7 +16,8 @@ final class StoreCounters: Sendable {
         fileprivate let pages: Int32
     }
 
-    /// SQLite writes this much before each page of the log (https://www.sqlite.org/fileformat2.html#walformat).
+    /// Size in bytes of the frame header before each page of the WAL
+    /// (https://www.sqlite.org/fileformat2.html#walformat).
     private static let frameHeaderBytes = 24
 
     private let statements = Atomic<Int>(0)
@@ -24,10 +26,10 @@ final class StoreCounters: Sendable {
     private let failed = Mutex(StoreHealth())
     private let writingSince = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Counts the statements of a connection, from its begin on.
+    /// Counts the statements of a connection from its opening on.
     ///
-    /// The counters live as long as the connection, since its configuration holds what calls this. Another trace on
-    /// the same connection, as tests have it, takes the place of this one.
+    /// The counters live as long as the connection, because its configuration holds the closure that calls this method.
+    /// Another trace on the same connection, as in tests, replaces this one.
     func watch(_ db: Database) {
         let this = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_trace_v2(
@@ -45,10 +47,10 @@ final class StoreCounters: Sendable {
         Transaction(beganAt: .now, rows: Self.rowsChanged(db), pages: Self.pagesWritten(db))
     }
 
-    /// It changed something so far.
+    /// Returns `true` if the transaction has changed rows so far.
     func hasChanged(_ transaction: Transaction, _ db: Database) -> Bool { Self.rowsChanged(db) != transaction.rows }
 
-    /// After the commit, on the same connection.
+    /// Counts a transaction. Call it after the commit, on the same connection.
     func committed(
         _ transaction: Transaction, _ db: Database, ranks: some Sequence<CommandRank>, _ tally: Tally = Tally()
     ) {
@@ -71,22 +73,22 @@ final class StoreCounters: Sendable {
         }
     }
 
-    /// Rows that clean-up erased.
+    /// Counts rows that pruning erased.
     func erased(_ rows: [String: Int]) { totals.withLock { $0.erased.merge(rows, uniquingKeysWith: +) } }
 
-    /// Rows that could not be read.
+    /// Counts rows that could not be read.
     func met(damagedRows count: Int) { totals.withLock { $0.damagedRows += count } }
 
-    /// A transaction that failed for no reason of its commands.
+    /// Counts a transaction that failed for a reason other than its commands.
     func failedToWrite() { failed.withLock { $0.failedWrites += 1 } }
 
-    /// A read that failed, unless nobody wants it any more.
+    /// Counts a failed read, unless it was interrupted.
     func failedToRead(_ error: any Error) {
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_INTERRUPT else { return }
         failed.withLock { $0.failedReads += 1 }
     }
 
-    /// Around what is written: the disk may hang meanwhile.
+    /// Measures how long a write takes, because the disk may hang.
     func whileWriting(_ write: () -> Void) {
         writingSince.withLock { $0 = .now }
         defer { writingSince.withLock { $0 = nil } }
@@ -99,7 +101,7 @@ final class StoreCounters: Sendable {
         return health
     }
 
-    /// What was counted; what waits is not known here.
+    /// The counts, without the number of waiting commands.
     var statistics: StoreStatistics {
         var statistics = totals.withLock { $0 }
         statistics.statements = statements.load(ordering: .relaxed)
@@ -108,7 +110,8 @@ final class StoreCounters: Sendable {
 
     private static func rowsChanged(_ db: Database) -> Int32 { sqlite3_total_changes(db.sqliteConnection) }
 
-    /// Pages that this connection wrote to the log (https://www.sqlite.org/c3ref/c_dbstatus_options.html).
+    /// Returns the number of pages that this connection wrote to the WAL
+    /// (https://www.sqlite.org/c3ref/c_dbstatus_options.html).
     private static func pagesWritten(_ db: Database) -> Int32 {
         var now: Int32 = 0
         var highest: Int32 = 0

@@ -5,15 +5,15 @@ import LiveActivityCore
 import LiveActivityStorage
 import Synchronization
 
-/// One thread that writes: whatever waits when it is free becomes one transaction, so that many writers share one sync
-/// of the disk and one statement for each table.
+/// The single writer thread. Commands that wait when it is free become one transaction (group commit). Many writers
+/// therefore share one disk sync and one statement per table.
 final class WriterQueue: Sendable {
-    /// Something to write, and what to tell who asked for it.
+    /// A write with its completion.
     struct Job: Sendable {
         enum Work: Sendable {
-            /// Loaded, run and written together with others.
+            /// A command that is loaded, run and written together with others.
             case command(keys: [SnapshotKey], run: @Sendable (inout Draft) -> Done)
-            /// Runs statements of its own, in a transaction of its own.
+            /// Statements that run in a transaction of their own.
             case statements(@Sendable (Statements) throws -> Done)
         }
 
@@ -22,7 +22,7 @@ final class WriterQueue: Sendable {
         let isAlone: Bool
         let work: Work
         let fail: @Sendable (StorageError) -> Void
-        /// The number of groups that went before it came.
+        /// Number of groups that were taken before the job arrived.
         fileprivate(set) var arrival = 0
 
         init(
@@ -39,18 +39,18 @@ final class WriterQueue: Sendable {
 
     struct Done: Sendable {
         var wakes = false
-        /// A computation is due.
+        /// `true` if a refresh is due.
         var asks = false
-        /// Events were written.
+        /// `true` if events were written.
         var tells = false
         let reply: @Sendable () -> Void
     }
 
     static let maximumWaiting = 10_000
     static let maximumGroup = 1000
-    /// The sum of weights that one transaction takes: some milliseconds of writing.
+    /// Maximum sum of weights in one transaction: some milliseconds of writing.
     static let maximumWeight = 2000
-    /// After so many groups what waits is ranked one higher, so that nothing starves.
+    /// Number of groups after which a waiting command moves up one rank. This prevents starvation.
     static let ageing = 2
 
     private struct State {
@@ -94,7 +94,7 @@ final class WriterQueue: Sendable {
     func submit(_ job: Job) {
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return .closed }
-            // Settlements and claims are few, and refusing one would make what is known unknown.
+            // Settlements and claims are few. Refusing one would lose known results.
             if state.jobs.count >= Self.maximumWaiting, job.rank == .write { return .overloaded }
             var job = job
             job.arrival = state.groups
@@ -107,7 +107,7 @@ final class WriterQueue: Sendable {
 
     var waiting: Int { state.withLock(\.jobs.count) }
 
-    /// Writes what waits, then ends the thread. Blocks until it has.
+    /// Writes the waiting jobs and ends the thread. Blocks until then.
     func close() {
         let wasOpen = state.withLock { state in
             defer { state.isClosed = true }
@@ -130,8 +130,8 @@ final class WriterQueue: Sendable {
         }
     }
 
-    /// What waits, a group's worth at most: what callers wait for before what they do not, and what has waited long
-    /// before either.
+    /// Takes at most one group of waiting jobs. More urgent ranks go first, except that jobs which have waited long
+    /// move up.
     private func takeGroup() -> ([Job], Bool) {
         state.withLock { state in
             let groups = state.groups
@@ -173,8 +173,8 @@ final class WriterQueue: Sendable {
         do throws(Failure) {
             while !rest.isEmpty { rest = rest.dropFirst(try commit(Array(rest))) }
         } catch  where rest.count > 1 && error.isOneJobs {
-            // What one of them meets must not fail those that have nothing to do with it. Halves find that one by a few
-            // transactions, where single commits would cost all the others a sync of the disk each.
+            // A fault of one job must not fail the others. Halving finds that job with a few transactions, whereas
+            // single commits would cost every other job its own disk sync.
             let half = rest.count / 2
             write(Array(rest.prefix(half)))
             write(Array(rest.dropFirst(half)))
@@ -183,7 +183,8 @@ final class WriterQueue: Sendable {
         } catch {
             if !error.isOneJobs { counters.failedToWrite() }
             for job in rest { job.fail(error.storageError) }
-            // What may stand is to be found, though whoever repeats it changes nothing.
+            // Wake the readers, because the commit may have succeeded, and a repeated command would then change
+            // nothing.
             if case .commitUnknown = error {
                 onWorkDue()
                 onRefreshDue()
@@ -192,8 +193,8 @@ final class WriterQueue: Sendable {
         }
     }
 
-    /// A claim that met a row that cannot be read goes on without it, or one row would stop all delivery; so does what
-    /// erases, or one would keep all that is over.
+    /// Commits claims and pruning without the rows that cannot be read. Otherwise one such row would stop all delivery,
+    /// or keep all rows that should be erased.
     private func pass(_ group: [Job]) {
         do throws(Failure) {
             _ = try commit(group, DamageNotes())
@@ -204,7 +205,7 @@ final class WriterQueue: Sendable {
 
     private enum Failure: Error {
         case damaged(DamagedRow)
-        /// A row that there may not be beside another.
+        /// A constraint was violated, such as uniqueness.
         case conflict(String)
         case failed(String)
         case commitUnknown(String)
@@ -227,12 +228,14 @@ final class WriterQueue: Sendable {
         }
     }
 
-    /// - Returns: How many of the group, from its first on, are in this transaction.
+    /// Commits a group in one transaction.
+    ///
+    /// - Returns: Number of jobs in the transaction, from the first on.
     private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) -> Int {
         var done: [Done] = []
         var tally = Tally()
         var isCommitting = false
-        // None where nothing is written: a look for work that is not there is no place to die at.
+        // Empty if nothing is written: a claim that finds no work is not a fault point.
         var ranks: [CommandRank] = []
         do {
             try pool.writeWithoutTransaction { db in
@@ -261,7 +264,7 @@ final class WriterQueue: Sendable {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT && !isCommitting {
             throw .conflict(Self.words(error))
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            // Of the log's last frame not all was written, so that no reader and no recovery takes it.
+            // The last frame of the WAL is incomplete, so no reader and no recovery uses it.
             throw .failed(Self.words(error))
         } catch {
             throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
@@ -274,10 +277,9 @@ final class WriterQueue: Sendable {
         return done.count
     }
 
-    /// Loads what all of them need, runs them one after another on what those before left, writes what has changed.
+    /// Loads the data of all commands, runs them in order on the results of those before, and writes the changes.
     ///
-    /// Ends before a command for which something else would have to be loaded by now: it and those after it are left to
-    /// the next transaction.
+    /// Stops before a command that would now need other data. It and those after it remain for the next transaction.
     private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
@@ -293,14 +295,14 @@ final class WriterQueue: Sendable {
             done.append(run(&draft))
         }
         try draft.write(sql)
-        // A claim knows itself what is due next.
+        // A claim knows by itself what is due next.
         if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
         if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
         if !draft.changes.events.isEmpty, !done.isEmpty { done[0].tells = true }
         return (done, draft.changes.tally)
     }
 
-    /// Without the statement's arguments: they may hold tokens.
+    /// Describes an error without the arguments of its statement, which may contain tokens.
     static func words(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return String(describing: error) }
         return "SQLite error \(error.resultCode.rawValue): \(error.message ?? "no message")"
