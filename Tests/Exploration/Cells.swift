@@ -1,8 +1,9 @@
 package import LiveActivityCore
 import TestSupport
 
-/// Counts how often a search has come through each cell of the table of a card's life, and notes where a card went
-/// another way than the table says.
+/// Counter of visits to each cell of the table of a card's life.
+///
+/// It also notes transitions that the table does not have.
 package struct Cells: Sendable {
     package struct Cell: Hashable, Sendable {
         package var event: LifeEvent
@@ -14,12 +15,12 @@ package struct Cells: Sendable {
     package private(set) var deeds: [Deed: Int] = [:]
     /// The states in which a deed left the card.
     package private(set) var states: Set<CardState> = []
-    /// What the table has no cell for.
+    /// Transitions for which the table has no cell.
     package private(set) var strays: Set<String> = []
 
     package init() {}
 
-    /// - Parameter deed: What one commit did to the card, in order.
+    /// - Parameter deeds: Effects of one commit on the card, in order.
     mutating func note(_ before: CardMachine?, _ deeds: [Deed], _ after: CardMachine?) {
         guard let after, !deeds.isEmpty else { return }
         for deed in deeds { self.deeds[deed, default: 0] += 1 }
@@ -36,17 +37,17 @@ package struct Cells: Sendable {
         strays.insert("\(old.state.column) × \(deeds) → \(after.state.column)")
     }
 
-    /// What the deeds may be for the card, the likeliest first.
+    /// Returns the events that the deeds may be for the card, the likeliest first.
     private static func events(_ deeds: [Deed], _ before: CardMachine, _ after: CardMachine) -> [[LifeEvent]] {
         let all = deeds.reduce([[]]) { ways, deed in
             deed.events(before, after).flatMap { events in ways.map { $0 + events } }
         }
         guard before.run != after.run else { return all }
-        // A lost flight is of the run before.
+        // A lost flight belongs to the earlier run.
         return all.map { [.runBegins] + $0 } + all.map { $0.prefix(1) + [.runBegins] + $0.dropFirst() }
     }
 
-    /// The cells that lead from one state through the events to another; `nil`: none do.
+    /// Returns the cells from one state through the events to another, or `nil` if there are none.
     private static func way(from column: String, through events: ArraySlice<LifeEvent>, to end: String) -> [Cell]? {
         guard let event = events.first else { return column == end ? [] : nil }
         for after in LifeTable.ofSource.after(event.rawValue, column) {
@@ -65,7 +66,7 @@ package struct Cells: Sendable {
 }
 
 extension Cells {
-    /// The cells that can be reached and were not.
+    /// Cells that can be reached and were not.
     package var missing: [String] {
         let reached = Set(counts.keys.map { "\($0.event.rawValue) × \($0.column)" })
         return LifeEvent.allCases.flatMap { event in
@@ -74,7 +75,7 @@ extension Cells {
         .filter { !reached.contains($0) }
     }
 
-    /// One line for each cell of the table: how often it was come through, or why it cannot be.
+    /// One line for each cell of the table: its number of visits, or the reason why it is impossible.
     package var lines: [String] {
         LifeEvent.allCases.flatMap { event in
             LifeTable.ofSource.columns.map { column in

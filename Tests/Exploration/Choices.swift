@@ -1,7 +1,7 @@
 import APNSModel
 import LiveActivityCore
 
-// The events that can come next.
+// Events that can come next.
 extension Situation {
     /// Limits that keep the search finite. Each kind of event stays possible.
     private enum Most {
@@ -14,9 +14,9 @@ extension Situation {
         static let pushes = 3
     }
 
-    /// The number of calls that may be late at the same time.
+    /// Number of calls that may be late at the same time.
     private var mostCalls: Int { focus == .reports ? 2 : 1 }
-    /// The longest time that the network holds back a call.
+    /// Longest time that the network holds back a call.
     static let callTravel = Duration.seconds(120)
 
     /// Every event that can come next, in a fixed order.
@@ -86,8 +86,10 @@ extension Situation {
         if !process.held.isEmpty, focus != .reports { events.append(.die) }
     }
 
-    /// A claimed push leaves at once. Sending reads no rows, so an event between claim and sending changes nothing that
-    /// the same event before the claim or after the sending does not.
+    /// Adds the events of a claim. A claimed push leaves at once.
+    ///
+    /// Sending reads no rows. An event between claim and sending therefore has the effect that it has before the
+    /// claim or after the sending.
     private func addClaim(_ events: inout [Event]) {
         var (trial, cells) = (self, Cells())
         _ = trial.claim(&cells)
@@ -110,7 +112,7 @@ extension Situation {
         }
     }
 
-    /// The card whose token a push goes to, and whether that token leads nowhere; `nil` for a start.
+    /// Returns the card whose token a push goes to, and whether that token is dead. Returns `nil` for a start.
     func destination(of held: Held) -> (index: Int, isDead: Bool, since: UnixTime?)? {
         guard held.seat.plan.kind != .start, let value = held.seat.phone.token(of: held.seat.plan),
             let token = Self.token(of: value), let index = card(token.card)
@@ -119,11 +121,11 @@ extension Situation {
         return (index, card.isOver || card.tokens > token.version, card.tokenEndedAt)
     }
 
-    /// The length of a pause now; `nil` where the pause would lead to nothing new.
+    /// Returns the length of a pause now, or `nil` if the pause leads to nothing new.
     func duration(of pause: Event.Pause) -> Duration? {
         switch pause {
         case .second:
-            // What was sent in this second is told from what is sent in the next.
+            // A push of the next second gets another timestamp than one of this second.
             guard let instance, instance.timestamp >= now.seconds else { return nil }
             return .milliseconds((now.seconds + 1) * 1000 - now.milliseconds)
         case .lease:

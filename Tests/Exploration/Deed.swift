@@ -1,11 +1,11 @@
 package import LiveActivityCore
 
-/// What happens to the state machine that the server keeps for a card, seen from outside.
+/// Effect of an event on the server's state machine for a card, seen from outside.
 package enum Deed: Hashable, Sendable {
     case set, ended, left, joined
     case requested
     case withdrawn
-    /// `ofCard`: the report is of the card that the server knows afterwards.
+    /// `ofCard` is `true` if the report is of the card that the server knows afterwards.
     case reported(ofCard: Bool)
     case reportedOver(ofCard: Bool)
     /// An inventory.
@@ -15,7 +15,9 @@ package enum Deed: Hashable, Sendable {
 }
 
 extension Deed {
-    /// The events that this may be for the card, the likeliest first. One commit may be several in a row.
+    /// Returns the sequences of life events that the deed may be for the card, the likeliest first.
+    ///
+    /// One commit may be several events in a row.
     func events(_ before: CardMachine, _ after: CardMachine) -> [[LifeEvent]] {
         switch self {
         case .set, .ended, .left, .awaited: [[.anythingElse]]

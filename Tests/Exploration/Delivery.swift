@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-// The process's work, APNs, and what the phone makes of a push.
+// The process's work, APNs, and the effect of a push on the phone.
 extension Situation {
     mutating func claim(_ cells: inout Cells) -> Violation? {
         process.isNew = false
@@ -20,7 +20,7 @@ extension Situation {
         return nil
     }
 
-    /// Another process takes over, which knows nothing but what stands.
+    /// Replaces the process with another one, which knows only the committed rows.
     mutating func die() {
         process.held = []
         process.node += 1
@@ -46,7 +46,7 @@ extension Situation {
         return stamp(held, phone.cards[index].number)
     }
 
-    /// iOS ignores a push whose timestamp is not newer than that of the last: no two states may have the same.
+    /// Checks that no two states share a timestamp. iOS ignores a push whose timestamp is not newer than the last.
     private mutating func stamp(_ held: Held, _ card: UInt8) -> Violation? {
         let new = Seen.Stamp(timestamp: held.seat.timestamp, revision: held.seat.plan.revision)
         if let old = seen.stamps[card], old.timestamp >= new.timestamp {
@@ -117,11 +117,11 @@ extension Situation {
 
     // MARK: - The phone
 
-    /// The phone takes a push as iOS does: by its timestamp.
+    /// Applies a push on the phone as iOS does: by its timestamp.
     mutating func arrive(_ push: Push) -> Violation? {
         guard let number = push.card else { return appear(push) }
         guard let index = card(number), !phone.cards[index].isOver else { return nil }
-        // What is not newer is ignored.
+        // iOS ignores a push that is not newer.
         guard push.timestamp > phone.cards[index].timestamp else { return nil }
         let before = phone.cards[index].revision
         phone.cards[index].timestamp = push.timestamp

@@ -1,6 +1,6 @@
 import LiveActivityCore
 
-/// One thing that can happen next. Each is a single step: nothing else happens at the same instant.
+/// An event that can happen next. Nothing else happens at the same instant.
 package enum Event: Sendable, Hashable {
     // The backend.
     case put(withAlert: Bool)
@@ -11,21 +11,21 @@ package enum Event: Sendable, Hashable {
     case report(card: UInt8, Travel)
     case reportOver(card: UInt8, Travel)
     case inventory(Travel)
-    /// The app says that it is about to start a card itself.
+    /// The app announces that it is about to start a card itself.
     case request(Travel)
     case withdraw(Travel)
-    /// The app starts the card that it spoke of.
+    /// The app starts the card that it announced.
     case startItself
     case giveToken(card: UInt8)
     case swipe(card: UInt8)
     /// A call that was late reaches the server.
     case callArrives(UInt8)
     // The server's process, by the place of the flight among those that it holds.
-    /// The process claims and sends. The fate is that of the push; `nil` where nothing is to be sent.
+    /// The process claims and sends. The fate is that of the push, or `nil` if there is nothing to send.
     case claim(Fate?)
     /// The process is killed between the commit of its claim and the push.
     case claimAndDie
-    /// The answer is not known in time: the process writes that it is awaited.
+    /// The answer does not come in time, so the process records that it is awaited.
     case await(UInt8)
     case settle(UInt8)
     case die
@@ -33,7 +33,7 @@ package enum Event: Sendable, Hashable {
     case pushArrives(UInt8)
     case pass(Pause)
 
-    /// The way of an app's call through the network.
+    /// Path of an app's call through the network.
     package enum Travel: UInt8, Sendable, CaseIterable {
         case atOnce
         /// The call arrives at once, and a copy of it later.
@@ -42,37 +42,37 @@ package enum Event: Sendable, Hashable {
         case late
     }
 
-    /// The outcome of a push, and the answer that the process gets.
+    /// Outcome of a push, and the answer that the process gets.
     package enum Fate: UInt8, Sendable, CaseIterable {
         /// 200.
         case taken
-        /// APNs has the push, and its answer gets lost.
+        /// APNs has the push, but its answer is lost.
         case takenAndLost
         /// The push never reaches APNs, and nobody can tell.
         case lost
-        /// 410, with the time since which the token leads nowhere.
+        /// 410, with the time since which the token has been invalid.
         case tokenDead
         /// 429.
         case slowDown
         /// 503.
         case serviceTrouble
-        /// 400 for a reason that is the request's own.
+        /// 400, for a reason in the request itself.
         case refused
         /// The push waited in the process until it was too late to send it.
         case notSent
     }
 
-    /// A length of time that goes by.
+    /// Length of time that passes.
     package enum Pause: UInt8, Sendable, CaseIterable {
-        /// One second: timestamps are whole seconds.
+        /// One second, because timestamps are whole seconds.
         case second
-        /// Until the lease of a flight is over.
+        /// Until the lease of a flight has expired.
         case lease
-        /// Nearly as long as the network holds back a call at most.
+        /// Nearly the longest time that the network holds back a call.
         case call
         /// Until the server has something to do.
         case work
-        /// Until a start's expiration is so long ago that an inventory tells that it failed.
+        /// Until a start expired so long ago that an inventory proves its failure.
         case start
         /// Until the card is to be renewed.
         case renewal
@@ -82,7 +82,7 @@ package enum Event: Sendable, Hashable {
 }
 
 extension Event {
-    /// The event in words, for a printed history.
+    /// Description of the event, for a printed history.
     package var words: String {
         switch self {
         case .put(let withAlert): "the backend sets a new state\(withAlert ? " with an alert" : "")"

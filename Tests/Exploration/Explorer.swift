@@ -1,19 +1,20 @@
 import LiveActivityCore
 package import TestSupport
 
-/// A breadth-first search through everything that can happen to one card.
+/// Breadth-first search through every order of events on one card.
 ///
-/// Each situation is visited once, however it was reached, so that the first history to break a promise is a shortest.
+/// Each situation is visited once, however it was reached. The first history that breaks a promise is therefore a
+/// shortest one.
 package struct Explorer: Sendable {
     package struct Limits: Sendable {
-        /// Events after a root.
+        /// Largest number of events after a root.
         package var depth = 12
-        /// Distinct situations.
+        /// Largest number of distinct situations.
         package var situations = 10_000_000
         package var workers = 1
-        /// The number of situations of a layer that stay in memory. The others are played again from their root.
+        /// Number of situations of a layer that stay in memory. The others are played again from their root.
         package var kept = 1_000_000
-        /// One situation in so many is brought to rest and checked.
+        /// Sampling rate of the check at rest: one situation in so many.
         package var restOneIn = 1
 
         package init() {}
@@ -24,14 +25,14 @@ package struct Explorer: Sendable {
         package let root: Situation.Root
         package let events: [Event]
         package let violation: Violation
-        /// The promise was broken after everything had come to rest.
+        /// `true` if the promise was broken after everything had come to rest.
         package let isAtRest: Bool
     }
 
     package struct Report: Sendable {
-        /// The number of distinct situations at each depth.
+        /// Number of distinct situations at each depth.
         package var layers: [Int] = []
-        /// The number of events that were played.
+        /// Number of events that were played.
         package var transitions = 0
         package var rests = 0
         package var cells = Cells()
@@ -65,7 +66,7 @@ package struct Explorer: Sendable {
     private var nodes: [Node] = []
     private var visited = FingerprintSet()
 
-    /// A promise that does not hold on purpose, so that what comes after a failure can be tested.
+    /// A promise that is broken on purpose, to test the handling of a failure.
     package typealias Trap = @Sendable (Situation) -> Violation?
 
     package init(roots: [Situation.Root] = Situation.Root.all, limits: Limits = Limits(), trap: Trap? = nil) {
@@ -98,7 +99,7 @@ package struct Explorer: Sendable {
         return report
     }
 
-    /// Plays the events of a root, each of which has to be possible and to break no promise.
+    /// Plays the events of a root. Each must be possible and break no promise.
     private func begin(_ root: Situation.Root, _ situation: inout Situation, _ cells: inout Cells) -> Failure? {
         for (index, event) in root.events.enumerated() {
             // The focus of a root leaves out events of its beginning.
@@ -117,7 +118,7 @@ package struct Explorer: Sendable {
         return nil
     }
 
-    /// The number of situations that are expanded before their successors are looked up.
+    /// Number of situations that are expanded before their successors are looked up.
     private static let chunk = 8192
 
     private mutating func expand(
@@ -204,7 +205,7 @@ package struct Explorer: Sendable {
 }
 
 extension Explorer.Failure {
-    /// The history, line by line: when, what, and how the card stands then.
+    /// The history, line by line: the time, the event, and the card's state after it.
     package var lines: [String] {
         var (situation, cells) = (Situation.registered(root.kind, root.focus), Cells())
         var lines = [
@@ -221,7 +222,7 @@ extension Explorer.Failure {
 }
 
 extension Situation {
-    /// The card as the server knows it and as the phone shows it, in a line.
+    /// The card as the server knows it and as the phone shows it, in one line.
     fileprivate var words: String {
         let row = instance.map { "\($0.state.name), sent r\($0.sentRevision)" } ?? "no row"
         let shown = phone.cards.map { "card \($0.number) \($0.end.map { "over (\($0))" } ?? "at r\($0.revision)")" }

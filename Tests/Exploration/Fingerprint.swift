@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 
 extension Situation {
-    /// A 64-bit hash of the situation. Situations in which the same can follow have equal fingerprints.
+    /// A 64-bit hash of the situation. Situations with the same future have equal fingerprints.
     ///
-    /// Among ten million situations two different ones collide with a probability of three in a million.
+    /// Among ten million situations, two different ones collide with a probability of three in a million.
     var fingerprint: UInt64 {
         var hasher = Hasher()
         let plain = withoutCounters
@@ -50,8 +50,10 @@ extension Situation {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// A copy whose counters are relative. Fences, laps and generations are only compared with each other, and numbers
-    /// of reports only by order, so that their absolute values tell nothing.
+    /// A copy with relative counters.
+    ///
+    /// Fences, laps and generations are only compared with each other, and report numbers only by order. Their
+    /// absolute values carry no information.
     private var withoutCounters: Situation {
         var plain = self
         let ranks = ranks()

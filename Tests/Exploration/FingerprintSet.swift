@@ -1,8 +1,8 @@
-/// A set of fingerprints in one block of memory: eight bytes each, and a third free.
+/// A set of fingerprints in one block of memory. Each takes eight bytes, and at least a third of the slots is free.
 struct FingerprintSet: Sendable {
     private var slots: [UInt64]
     private(set) var count = 0
-    /// Zero marks a free slot, so that it is kept apart.
+    /// `true` if zero is in the set. Zero marks a free slot, so it is stored separately.
     private var hasZero = false
 
     init() { slots = Array(repeating: 0, count: 1 << 16) }
@@ -12,7 +12,7 @@ struct FingerprintSet: Sendable {
         return slots[slot(of: value)] == value
     }
 
-    /// - Returns: Whether the value is new.
+    /// - Returns: `true` if the value is new.
     mutating func insert(_ value: UInt64) -> Bool {
         guard value != 0 else {
             defer { hasZero = true }
@@ -26,7 +26,7 @@ struct FingerprintSet: Sendable {
         return true
     }
 
-    /// The slot that holds the value, or that it would get.
+    /// Returns the slot of the value, or the slot it would get.
     private func slot(of value: UInt64) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: value) & mask

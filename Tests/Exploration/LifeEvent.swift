@@ -1,7 +1,7 @@
 import LiveActivityCore
 import TestSupport
 
-/// A line of the table *state × event → state* of a card's life.
+/// A row of the table *state × event → state* of a card's life.
 package enum LifeEvent: String, Hashable, Sendable, CaseIterable {
     case startClaimed = "a start is claimed"
     case renewalClaimed = "a renewal is claimed"
@@ -25,7 +25,7 @@ package enum LifeEvent: String, Hashable, Sendable, CaseIterable {
 }
 
 extension LifeEvent {
-    /// Why the event does not happen in a state of this column; `nil`: it can.
+    /// Returns the reason why the event cannot happen in a state of this column, or `nil` if it can.
     func impossible(in column: String) -> String? {
         switch (self, column) {
         case (_, _) where LifeTable.ofSource.cell(rawValue, column) == "never": "the table says so"

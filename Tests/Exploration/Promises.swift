@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-// The promises that are judged at a claim and at a settlement: docs/internals/promises.md.
+// Promises that are judged at a claim and at a settlement (docs/internals/promises.md).
 extension Situation {
     func judge(_ seat: Flight.Seat, _ flight: Flight) -> Violation? {
         let plan = seat.plan
@@ -10,7 +10,7 @@ extension Situation {
             guard let value = seat.phone.token(of: plan), let token = Self.token(of: value) else {
                 return Violation(rule: .noDeadToken, text: "an \(plan.kind.name) is claimed without a token")
             }
-            // The token of a card that another took the place of is used once more, to end it.
+            // The token of a replaced card is used once more, to end that card.
             if seen.dead.contains(token), plan.part != .predecessor {
                 return Violation(
                     rule: .noDeadToken,
@@ -44,7 +44,8 @@ extension Situation {
         return nil
     }
 
-    /// A 410 that names a time before the token was known is doubted: then the server's row does not call it dead.
+    /// Records that a token is dead, unless the 410 names a time before the token was known. The server doubts such a
+    /// 410.
     private mutating func noteDead(_ token: Seen.Token, _ held: Held) {
         if let since = held.inactiveSince, let first = held.seat.phone.updateToken?.firstSeenAt, first > since,
             held.seat.plan.part != .predecessor

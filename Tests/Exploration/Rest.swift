@@ -4,9 +4,9 @@ package import TestSupport
 
 // Promise 1: the phone shows the newest state once faults have stopped.
 extension Situation {
-    /// Lets everything arrive, gives it an hour and twenty minutes without faults, and looks at the phone.
+    /// Delivers everything, lets 80 minutes pass without faults, and checks the phone.
     ///
-    /// - Returns: A promise that does not hold then; `nil` if every promise holds.
+    /// - Returns: A broken promise, or `nil` if every promise holds.
     package func atRest() -> Violation? {
         var calm = self
         return calm.rest()
@@ -23,7 +23,7 @@ extension Situation {
         return report(&cells) ?? look()
     }
 
-    /// An hour and twenty minutes: past a start's end, APNs's quarter of an hour, and the first repeat of an end.
+    /// Rounds that take 80 minutes: past a start's end, APNs's 15 minutes, and the first repeat of an end.
     private static let rounds = 5
 
     /// Delivers every answer, call and push that is on its way, in order.
@@ -49,7 +49,7 @@ extension Situation {
         return nil
     }
 
-    /// The app is opened: each card has a token, and all of them are told of.
+    /// Opens the app: each card has a token, and the app reports all of them.
     private mutating func report(_ cells: inout Cells) -> Violation? {
         for index in phone.cards.indices where !phone.cards[index].isOver && phone.cards[index].tokens == 0 {
             phone.cards[index].tokens = 1
@@ -97,7 +97,7 @@ extension Situation {
         guard let instance else {
             return open.first.map { broken("card \($0.number) is there, of which nothing is known") }
         }
-        // A push that APNs refuses for a fault of ours is not repeated.
+        // A push that APNs refuses because of our own fault is not repeated.
         if instance.revisions.parked >= activity.revision { return nil }
         let reaches = updateToken.map { $0.deadAt == nil } ?? false
         guard activity.phase == .active, instance.isWanted else {
@@ -115,14 +115,14 @@ extension Situation {
         let newest = rows.contents[activity.number].map(Self.step) ?? 0
         for card in open where card.step != newest {
             if instance.revisions.contradictions >= Reconciler.maximumContradictions { continue }
-            // A card that a renewal took the place of is ended once, and then by iOS.
+            // A card that a renewal replaced is ended once. After that iOS ends it.
             if kind.renews, instance.localID != Self.local(card.number) { continue }
             return broken("card \(card.number) shows step \(card.step) instead of \(newest)")
         }
         return open.isEmpty ? missing(instance, activity).map(broken) : nil
     }
 
-    /// The fault in words, where nothing explains that no card is there.
+    /// Returns the fault in words, if nothing explains the missing card.
     private func missing(_ instance: CardMachine, _ activity: ActivityRecord) -> String? {
         switch instance.state {
         case .live, .ending: return "no card is there"

@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 
 extension Situation {
-    /// A situation that an exploration begins with: a registered phone, and events that have come before.
+    /// Beginning of an exploration: a registered phone and the events so far.
     package struct Root: Sendable {
         package let name: String
         package let kind: Kind
@@ -25,7 +25,7 @@ extension Situation {
             }
         }
 
-        /// For every type.
+        /// Beginnings for every type.
         private static let shared: [(name: String, events: [Event])] = [
             ("registered", []),
             ("started", start + [.settle(0)]),
@@ -43,7 +43,7 @@ extension Situation {
             ("alerted", live + [.put(withAlert: true), .pass(.second)]),
         ]
 
-        /// Answers that come when the card is elsewhere by then.
+        /// Beginnings with an answer that comes after the card has changed.
         private static let late: [(name: String, events: [Event])] = [
             (
                 "start's answer never comes",
@@ -97,7 +97,7 @@ extension Situation {
             ),
         ]
 
-        /// For the types whose cards are renewed.
+        /// Beginnings for types whose cards are renewed.
         private static let renewals: [(name: String, events: [Event])] = [
             ("to be renewed", live + [.pass(.renewal)]),
             ("successor started", renewed),
@@ -129,13 +129,13 @@ extension Situation {
         }
 
         private static let start: [Event] = [.put(withAlert: false), .claim(.taken)]
-        /// A card that the app has told of, with its token.
+        /// A card that the app has reported with its token.
         private static let live =
             start + [.settle(0)] + reported(1)
         private static let renewed = live + [.pass(.renewal), .claim(.taken), .settle(0), .pushArrives(0)]
     }
 
-    /// A phone that registered an hour ago.
+    /// Returns a situation with a phone that registered an hour ago.
     package static func registered(_ kind: Kind, _ focus: Focus) -> Self {
         var first = Self(kind, focus)
         let earlier = Sample.now - .seconds(3600)

@@ -2,15 +2,15 @@ import APNSModel
 package import LiveActivityCore
 import TestSupport
 
-/// One phone, one activity and one server at an instant, with everything that is on its way between them.
+/// One phone, one activity and one server at an instant, with everything on its way between them.
 ///
-/// A value: whoever explores copies it for each event that can come next.
+/// It is a value. The explorer copies it for each event that can come next.
 package struct Situation: Sendable {
     let kind: Kind
     private(set) var focus: Focus
     /// All rows of the store.
     var rows = Snapshot()
-    /// The server's time, which is also the phone's.
+    /// Time of the server and of the phone.
     var now = Sample.now
     var phone = Phone()
     var process = Process()
@@ -39,34 +39,34 @@ package struct Situation: Sendable {
 
         var number: UInt8
         var run: Int
-        /// The step of the content state that the card shows.
+        /// Step of the content state that the card shows.
         var step: Int
         var revision: Revision
-        /// The timestamp of the newest push that the card took, in seconds.
+        /// Timestamp of the newest push that the card took, in seconds.
         var timestamp: Int64
         var appearedAt: UnixTime
-        /// A renewal started the card beside another.
+        /// `true` if a renewal started the card beside another.
         var isSuccessor = false
-        /// The app started it itself: beside a start that was on its way, it is the app that has one too many.
+        /// `true` if the app started the card. Beside a start that was on its way, the app must end the extra card.
         var isApps = false
-        /// The number of tokens that iOS has given the card. The last one is valid.
+        /// Number of tokens that iOS has given the card. The last one is valid.
         var tokens: UInt8 = 0
-        /// The time of the last rotation, or of the card's end: tokens from before lead nowhere since then.
+        /// Time of the last rotation or of the card's end. Earlier tokens are invalid from then on.
         var tokenEndedAt: UnixTime?
         var end: End?
-        /// APNs has answered an end of it, so that it is over for all that the server can know.
+        /// `true` if APNs has answered an end of the card, so that it is over for all that the server can know.
         var isEndAnswered = false
-        /// The app has reported that the card is over.
+        /// `true` if the app has reported that the card is over.
         var isReported = false
         var isOver: Bool { end != nil }
     }
 
     struct Phone: Hashable {
         var cards: [Card] = []
-        /// How often its app said that it would start a card itself.
+        /// Number of times that the app announced a card of its own.
         var requests: UInt8 = 0
         var withdrawals: UInt8 = 0
-        /// The number of its last report.
+        /// Number of the phone's last report.
         var sequence: Int64 = 0
     }
 
@@ -74,14 +74,14 @@ package struct Situation: Sendable {
     struct Held {
         enum Stage: Hashable {
             case sent(Event.Fate)
-            /// A settlement wrote that the answer is awaited until this time.
+            /// A settlement recorded that the answer is awaited until this time.
             case awaited(Event.Fate, until: UnixTime)
         }
         var flight: Flight
-        /// The step of the flight's content state.
+        /// Step of the flight's content state.
         var step: Int
         var stage = Stage.sent(.notSent)
-        /// The time that APNs names with a 410: since then the token leads nowhere.
+        /// Time in a 410 from which the token has been invalid.
         var inactiveSince: UnixTime?
 
         var seat: Flight.Seat { flight.seats[0] }
@@ -89,7 +89,7 @@ package struct Situation: Sendable {
 
     struct Process {
         var node: Int64 = 1
-        /// The process has not yet claimed, so flights of another process may be open.
+        /// `true` if the process has not claimed yet, so that flights of another process may be open.
         var isNew = false
         var held: [Held] = []
     }
@@ -118,7 +118,7 @@ package struct Situation: Sendable {
     struct Push: Hashable {
         var kind: PushKind
         var isSuccessor: Bool
-        /// `nil` for a start.
+        /// Number of the card, or `nil` for a start.
         var card: UInt8?
         var run: Int
         var step: Int
@@ -128,21 +128,21 @@ package struct Situation: Sendable {
         var expiresAt: UnixTime
     }
 
-    /// Facts that the promises are judged by, beside the rows.
+    /// Facts beside the rows that the promises are judged by.
     struct Seen: Hashable {
         struct Token: Hashable {
             var card: UInt8
             var version: UInt8
         }
-        /// Tokens whose replacement or refusal was written down.
+        /// Tokens whose replacement or refusal was recorded.
         var dead: [Token] = []
-        /// The newest token of each card that the server was told of.
+        /// Newest token of each card that the server knows.
         var named: [Token] = []
-        /// The number of the newest report that showed a card.
+        /// Number of the newest report that showed each card.
         var shownIn: [UInt8: Int64] = [:]
-        /// Alerts that the phone has rung for.
+        /// Alerts that the phone has given.
         var rung: [Revision] = []
-        /// The newest push to each card that APNs took.
+        /// Newest push to each card that APNs took.
         var stamps: [UInt8: Stamp] = [:]
 
         struct Stamp: Hashable {
@@ -160,24 +160,24 @@ extension Situation {
     static let user = Sample.user("ann")
     static let activityID = Sample.activityID("a")
 
-    /// The set of events that an exploration plays. A search with fewer events goes deeper.
+    /// Set of events that an exploration plays. A search with fewer events goes deeper.
     package enum Focus: String, Sendable, CaseIterable {
         case everything
         /// Answers of APNs, and processes that die.
         case delivery
-        /// Calls of the app that come late, twice, in another order or never.
+        /// Calls of the app that are late, duplicated, reordered or lost.
         case reports
-        /// Runs, audiences, cards that are swiped away, and their times.
+        /// Runs, audiences, swiped cards, and their times.
         case lives
     }
 
-    /// The activity types that are explored. They differ in what follows a card's end.
+    /// Activity types that are explored. They differ in what follows a card's end.
     package enum Kind: String, Sendable, CaseIterable {
-        /// A card that is over stays away.
+        /// A card that is over is not started again.
         case order
-        /// An alert brings it back, and it is renewed before eight hours are over.
+        /// An alert starts a new card after the last is over. Cards are renewed before eight hours have passed.
         case ride
-        /// It always comes back, and is renewed.
+        /// A new card always follows one that is over. Cards are renewed.
         case watch
 
         var renews: Bool { self != .order }
@@ -236,7 +236,7 @@ extension Situation {
     var lane: LaneRecord? { activity.flatMap { rows.lanes[$0.number]?.first } }
     var isInAudience: Bool { activity.map { rows.members[$0.number]?.isEmpty == false } ?? false }
     var nextWorkAt: UnixTime? { ModelStore(rows: rows).nextWakeAt }
-    /// The same situation in which every event counts as possible, whatever the focus.
+    /// A copy in which every event is possible, regardless of the focus.
     var withEveryEvent: Self {
         var copy = self
         copy.focus = .everything

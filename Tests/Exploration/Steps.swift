@@ -3,12 +3,12 @@ import JSONText
 import LiveActivityCore
 package import TestSupport
 
-// The effects of events.
+// Effects of events.
 extension Situation {
     /// Plays one event that `events()` offers.
     ///
     /// - Parameter cells: Counts the transition of the server's record of the card.
-    /// - Returns: A promise that this event breaks; `nil` if every promise holds.
+    /// - Returns: A promise that this event breaks, or `nil` if every promise holds.
     package mutating func play(_ event: Event, _ cells: inout Cells) -> Violation? {
         switch event {
         case .put(let withAlert): put(withAlert: withAlert, &cells)
@@ -113,7 +113,7 @@ extension Situation {
         return travel == .late ? nil : take(call, &cells)
     }
 
-    /// The app starts a card, which shows what nobody sent it.
+    /// Starts a card in the app. It shows a state that nobody sent.
     private mutating func startItself() {
         var card = Card(
             number: UInt8(phone.cards.count + 1), run: activity?.run ?? 1, step: 0, revision: 0, timestamp: 0,
@@ -128,7 +128,7 @@ extension Situation {
         phone.cards[index].tokenEndedAt = now
     }
 
-    /// A call reaches the server.
+    /// Delivers a call to the server.
     mutating func take(_ call: Call, _ cells: inout Cells) -> Violation? {
         guard let type = Kind.types[kind] else { return nil }
         switch call.what {
@@ -191,7 +191,7 @@ extension Situation {
         seen.shownIn[card] = max(seen.shownIn[card] ?? 0, sequence)
     }
 
-    /// Whether the server has taken a newer report that shows the card, or a newer inventory.
+    /// Returns `true` if the server has taken a newer report that shows the card, or a newer inventory.
     private func isOvertaken(_ call: Call, _ card: UInt8) -> Bool {
         call.sequence < rows.devices[Self.deviceKey]?.inventorySequence ?? 0 || isShownSince(call, card)
     }
@@ -202,7 +202,7 @@ extension Situation {
         return newest.map { call.sequence < $0 } ?? false
     }
 
-    /// The server was told of a token: the one before it is not to be used any more.
+    /// Records a token that the server now knows. The previous token must not be used any more.
     private mutating func name(_ listed: Call.Listed) {
         guard listed.token > 0 else { return }
         let token = Seen.Token(card: listed.card, version: listed.token)

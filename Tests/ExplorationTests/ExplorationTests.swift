@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Every order in which events can come to one card, as far as there is time. `script/explore` goes further.
+/// Tests every order of events on one card, as far as time allows. `script/explore` goes further.
 struct ExplorationTests {
     private func report(situations: Int, trap: Explorer.Trap? = nil) async -> Explorer.Report {
         var limits = Explorer.Limits()
@@ -32,7 +32,7 @@ struct ExplorationTests {
             situation.instance?.state == .ended ? Violation(rule: .newestArrives, text: "on purpose") : nil
         }
         let failure = try #require(report.failures.min { $0.events.count < $1.events.count })
-        // One of the beginnings leaves a card that is to end and is away: the app says so.
+        // One of the beginnings has a card that should end and is gone. The app's report completes the failure.
         #expect(failure.events.count == 1, "\(failure.events)")
         #expect(failure.lines.last == "VIOLATED 1 The newest state arrives: on purpose")
         #expect(failure.lines.count == 2 + failure.root.events.count + failure.events.count)

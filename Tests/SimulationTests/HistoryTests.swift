@@ -5,12 +5,13 @@ import TestSupport
 import Testing
 
 struct HistoryTests {
-    /// Within a minute or two of two cores: `script/test` has the simulation compiled with optimization.
+    /// Takes a minute or two on two cores. `script/test` compiles the simulation with optimization.
     static let histories: UInt64 =
         ProcessInfo.processInfo.environment["ISLET_DEVELOPMENT"] == "1" ? 10_000 : 500
 
-    /// `script/test` makes it from the commit's id, so that each commit plays others: seeds that are played always only
-    /// show that they hold themselves.
+    /// First seed. `script/test` derives it from the commit's id, so that each commit plays other histories.
+    ///
+    /// Fixed seeds would only ever test themselves.
     static let first = FreshSeeds.first
 
     @Test func `every rule holds in every history`() async {
@@ -26,7 +27,7 @@ struct HistoryTests {
                 """)
             return
         }
-        // Histories in which nothing happens would keep every rule.
+        // Histories in which nothing happens would satisfy every rule.
         let (counts, each) = (report.counts, Int(Self.histories))
         #expect(report.histories == each)
         #expect(counts.pushes > 5 * each && counts.starts > 2 * each && counts.applied > each / 2)
@@ -34,7 +35,7 @@ struct HistoryTests {
         #expect(counts.crashes > each && counts.rescued > each / 4 && counts.overlaps > each / 10)
         #expect(counts.refusedTokens > each && counts.fallbacks > each / 20 && counts.openCircuits > 0)
         #expect(counts.renewals > 0)
-        // Each point at which a process may die, and everything that may go wrong.
+        // Each fault point and each happening must occur.
         for point in FaultPoint.allCases where !point.rawValue.hasPrefix("prune") {
             #expect(counts.deaths[point, default: 0] >= each / 100, "\(point.rawValue)")
         }

@@ -3,7 +3,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The bugs that `script/simulate --planted` plants: each still has its place in the sources.
+/// Tests that each bug planted by `script/simulate --planted` still has its place in the sources.
 struct PlantedTests {
     private struct Unreadable: Error {}
 

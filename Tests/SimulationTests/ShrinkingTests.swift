@@ -2,9 +2,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What becomes of a history that fails. No rule of the server does, so one fails on purpose.
+/// Tests of shortening a failing history. No rule of the server fails, so one is made to fail on purpose.
 struct ShrinkingTests {
-    /// Shut when a process has died at a point and, before or after, a phone has rung.
+    /// Fails once a process has died at a fault point and a phone has shown an alert.
     private static let trap = Trap(.alertsOnce) { $0.alerts > 0 && !$0.deaths.isEmpty }
 
     private func failing() throws -> History {
@@ -19,13 +19,13 @@ struct ShrinkingTests {
         #expect(short.violations.map(\.rule) == [.alertsOnce])
         #expect(short.plan.seed == failing.plan.seed)
         #expect(!short.plan.steps.isEmpty && short.plan.steps.count <= 6)
-        // None of its steps can be left out any more.
+        // No remaining step can be removed.
         for step in short.plan.steps {
             var plan = short.plan
             plan.steps.removeAll { $0 == step }
             #expect(History(plan, trap: Self.trap).isGood, "without step \(step)")
         }
-        // It dies by a step that is not calm.
+        // The process dies in a step that is not calm.
         #expect(short.plan.calm.count < short.plan.steps.count)
     }
 

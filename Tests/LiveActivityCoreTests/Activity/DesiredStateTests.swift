@@ -77,7 +77,7 @@ struct DesiredStateTests {
         let changes = scene.store.lastChanges
         #expect(changes.activities == [1] && changes.contents == [1] && changes.history.count == 1)
         #expect(changes.cards.isEmpty && changes.lanes.isEmpty && changes.devices.isEmpty && changes.owners.isEmpty)
-        // Naming the audience that it has is no change of it either.
+        // A call that names the current audience does not change it either.
         try scene.put("a", 2, users: (0..<50).map { "u\($0)" })
         #expect(scene.store.lastChanges.cards.isEmpty && scene.store.lastChanges.addedMembers.isEmpty)
     }
@@ -90,7 +90,7 @@ struct DesiredStateTests {
         #expect(try !scene.card().isWanted)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.reason.code == .leftAudience)
-        // Later states are no business of one who left.
+        // A person who left gets no later states.
         try scene.put("a", 5)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().isEmpty)
@@ -143,7 +143,7 @@ struct DesiredStateTests {
                     $0.state = large; $0.attributes = ["y": .string(String(repeating: "z", count: 600))]
                 }
             })
-        // An alert that is kept goes with a later state too.
+        // The limit also applies to a later state with the kept alert.
         try scene.put { body in
             var wish = SetDesiredState.AlertWish(PushAlert(title: .text(String(repeating: "t", count: 700))))
             wish.keep = true
@@ -168,7 +168,7 @@ struct DesiredStateTests {
                 return false
             }
         }
-        // The state that stands, and the end's own alert.
+        // The current state counts with the end's own alert.
         var scene = try Scene.live()
         try scene.put { $0.state = text(3600) }
         scene.wait(.seconds(2))
@@ -179,13 +179,13 @@ struct DesiredStateTests {
         scene.wait(.seconds(2))
         let sent = try scene.onlyFlight()
         #expect(try sent.request(of: try #require(sent.seats.first)) != nil)
-        // The end's state, and an alert that is kept and has not reached everybody.
+        // The end's state counts with a kept alert that has not reached everybody.
         scene = try Scene.live()
         try scene.put("a", 2) { $0.alert = wish(1000, keep: true) }
         #expect(try !end(&scene, text(3000)))
         #expect(try scene.activity().phase == .active)
         #expect(try end(&scene, text(2000)))
-        // Nobody gets an alert that has expired.
+        // An expired alert goes to nobody, so it does not count.
         scene = try Scene.live()
         try scene.put("a", 2) { $0.alert = wish(1000, keep: true) }
         scene.wait(SetDesiredState.AlertWish.lifetime)

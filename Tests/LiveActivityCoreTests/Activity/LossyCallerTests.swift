@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Calls that come twice, late, in another order, or around a crash.
+/// Tests of calls that arrive twice, late, reordered, or around a crash.
 @Suite struct LossyCallerTests {
     @Test(arguments: UInt64(1)...150)
     func `with sequences the newest state stands, whatever order the calls come in`(seed: UInt64) throws {
@@ -51,7 +51,8 @@ import Testing
         let before = scene.store
         let first = try scene.run(put(5, at: scene.now))
         #expect(first.reply.changed && !first.isReplayed)
-        // Before the commit: the repetition is the call. After it: the repetition gets its answer.
+        // After a crash before the commit, the repetition makes the change. After the commit, it gets the stored
+        // reply.
         var crashed = scene
         crashed.store = before
         #expect(try crashed.run(put(5, at: scene.now)).reply == first.reply)
@@ -76,7 +77,7 @@ import Testing
         #expect(try put(6, name: 2).reply.changed)
         #expect(try put(6, name: 2).isReplayed)
         #expect(throws: Refusal.idempotencyKeyReused) { try put(7, name: 2) }
-        // It was displaced: to repeat it is to make the call.
+        // The key's record was displaced, so the repetition makes the call again.
         let again = try put(5, name: 1)
         #expect(!again.isReplayed && again.reply.changed)
         #expect(scene.store.rows.idempotency.count == 1)
@@ -126,7 +127,8 @@ import Testing
                 try scene.change(.replace(users.map(Sample.user)))
                 wanted = Set(users)
             default:
-                // Pages, each perhaps repeated, the last one perhaps after a crash in the middle of what follows.
+                // Pages of a replacement. Each may be repeated, the last one after a crash in the middle of its
+                // sweeps.
                 let half = users.count / 2
                 let pages = [users[..<half], users[half...]].map { $0.map(Sample.user) }
                 for (index, page) in pages.enumerated() {
@@ -154,7 +156,7 @@ import Testing
 }
 
 extension Scene {
-    /// Makes the call as the server does: with all that follows, unless it crashes before.
+    /// Makes the call and its sweeps as the server does. Without sweeps, the server has crashed before them.
     mutating func change(_ change: ChangeAudience.Change, sweeps: Bool = true) throws {
         let id = Sample.activityID("a")
         var reply = try run(ChangeAudience(app: app.bundleID, id: id, change: change, now: now))

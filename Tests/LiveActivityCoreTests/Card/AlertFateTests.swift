@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What becomes of an alert whose push is answered late, refused, overtaken, or never answered.
+/// Tests of an alert whose push is answered late, refused, overtaken, or never answered.
 struct AlertFateTests {
-    /// A card that is behind by a state with an alert; the push that carries both is on its way, its answer awaited.
+    /// A card that lacks a state with an alert. A push with both is on its way, and its answer is awaited.
     private func awaited(
         _ onUnknown: AlertRecord.OnUnknown = .drop, priority: ActivityRecord.PriorityWish = .high
     ) throws -> (scene: Scene, flight: Flight) {
@@ -38,12 +38,12 @@ struct AlertFateTests {
         var (scene, flight) = try awaited()
         scene.wait(.seconds(3))
         try scene.settle(flight) { _ in Self.refusals[index] }
-        // After a refused token the phone names another.
+        // After a refused token the phone reports another.
         if index == 3 { try scene.report(token: "u2") }
         scene.wait(.seconds(70))
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.carriesAlert) == [true] && sent.first?.plan.priority == .high)
-        // And once only.
+        // The alert is sent only once more.
         try scene.put("a", 3)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.carriesAlert) == [false])
@@ -178,7 +178,7 @@ struct AlertFateTests {
         try scene.register()
         try scene.put("a", 1, users: ["ann"]) { $0.alert = wish("one") }
         try scene.put("a", 2) { $0.alert = wish("two") }
-        // The first call is made again, with another state since: nobody had answered it.
+        // The first call is repeated after another state was set, because nobody had answered it.
         try scene.put("a", 1) { $0.alert = wish("one") }
         #expect(try scene.activity().alert == nil)
         try scene.put("a", 2) { $0.alert = wish("three") }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import LiveActivityCore
 
-/// The table *state × event → state* of `CardLife`, cell by cell: what the doc comment and the document say is what the
-/// machine does.
+/// Tests each cell of the table *state × event → state* of `CardLife` and of the document against the machine.
 struct CardLifeTests {
     private static let now = Sample.now
     private static let local = Sample.local("card")
@@ -18,7 +17,7 @@ struct CardLifeTests {
 
     private static let other = Sample.local("other")
 
-    /// Each event, as one or more calls that all have to come to the same.
+    /// Calls of each event. All calls of one event must lead to the same state.
     private static let events: [String: [Call]] = [
         "a start is claimed": [{ $0.claimStart(plan, timestamp: 9, reportSequence: 4, at: now) }],
         "a renewal is claimed": [{ $0.claimRenewal(plan, timestamp: 9, reportSequence: 4, at: now) }],
@@ -81,7 +80,7 @@ struct CardLifeTests {
         { $0.confirmOver() }, { $0.confirmOver(.dismissed) }, { $0.repeatEnd(at: now) },
     ]
 
-    /// The machines of a column. Where a refused start leads depends on what was before it.
+    /// Machines of a column. The state after a refused start depends on the state before it.
     private static func machines(_ column: String) -> [CardMachine] {
         var columns = CardColumns(activity: 1, device: 7, run: 1, at: now - .seconds(60))
         columns.timestamp = 5

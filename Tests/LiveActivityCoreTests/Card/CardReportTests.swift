@@ -122,18 +122,18 @@ struct CardReportTests {
         try scene.put("a", 2)
         scene.wait(.seconds(2))
         let flight = try scene.onlyFlight()
-        // Nothing can be sent to it without a token, and the first one may still be there.
+        // Without a token the new card cannot be pushed to, and the first one may still be there.
         try scene.report(local: "new")
         #expect(try scene.card().localID == Sample.local("card"))
         try scene.report(local: "new", token: "u2")
         #expect(tombstone(scene, "card") == .ended)
-        // The old card's 410 is no news of the new one, and says that it has not to be ended any more.
+        // The old card's 410 does not affect the new card. It shows that the old card needs no end.
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 410, reason: APNSReason("Unregistered"))))
         }
         #expect(try scene.card().state == .live)
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.reason.code) == [.freshToken])
-        // An older card that is reported late does not come back in its place.
+        // A late report of an older card does not put it back.
         try scene.report(local: "older", token: "u3") { $0.startedAt = Sample.now - .seconds(900) }
         #expect(try scene.card().localID?.text == "new" && tombstone(scene, "older") == .gone)
     }
@@ -148,7 +148,7 @@ struct CardReportTests {
         try scene.report("phone", .dismissed)
         scene.wait(.seconds(90))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        // A card of the first run that nobody had reported, with and without its time.
+        // A card of the first run that was never reported, with and without its start time.
         try scene.report(local: "lost", .dismissed) { $0.startedAt = Sample.now }
         try scene.report(local: "lost2", .dismissed)
         #expect(try scene.card().state == .unconfirmed && scene.card().run == 2)
@@ -162,7 +162,7 @@ struct CardReportTests {
             var scene = try Scene.live()
             try scene.end()
             try scene.put("a", 2) { $0.reopen = true }
-            // The old card's token may still rotate: its end goes to the newest.
+            // The old card's token may still rotate. Its end goes to the newest token.
             if token == "u2" { try scene.report(token: token) }
             scene.wait(.seconds(90))
             let sent = try scene.deliver()
@@ -183,7 +183,7 @@ struct CardReportTests {
         try scene.put("a", 2) { $0.reopen = true }
         scene.wait(.seconds(90))
         #expect(try scene.deliver().isEmpty)
-        // The card turns up after all: it is ended, then the new one starts.
+        // The card is reported after all. It is ended, and then the new one starts.
         try scene.report(local: "late", token: "u1") { $0.startedAt = Sample.now }
         scene.wait(.seconds(90))
         #expect(try scene.deliver().map(\.plan.kind) == [.end, .start])
@@ -213,7 +213,7 @@ struct CardReportTests {
         var scene = try Scene.live()
         let before = try scene.card().timestamp
         let now = scene.now.seconds
-        // No push reaches that.
+        // A timestamp that no push can reach is ignored.
         try scene.report { $0.lastTimestamp = now + 25_200 }
         #expect(try scene.card().timestamp == before)
         try scene.report { $0.lastTimestamp = now + 25_199 }
@@ -238,7 +238,7 @@ struct CardReportTests {
             scene.wait(.seconds(300))
             _ = try scene.inventory(sequence: 1)
             #expect(try scene.deliver().isEmpty)
-            // Made before the start came, and two minutes on its way.
+            // The inventory was made before the start came, and took two minutes to arrive.
             scene.wait(.seconds(122))
             _ = try scene.inventory(sequence: 2)
             #expect(try scene.deliver().isEmpty)
@@ -285,7 +285,7 @@ struct CardReportTests {
         #expect(try scene.deliver().isEmpty, "an older word is not about this start")
         try scene.report(local: "soon", .notStarted) { $0.sequence = 4 }
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        // A word that comes late changes nothing.
+        // A late report changes nothing.
         try scene.report(local: "soon", .notStarted) { $0.sequence = 5 }
         #expect(try scene.card().hasOpenStart)
     }
@@ -311,7 +311,7 @@ struct CardReportTests {
         try scene.put("a", users: ["ann"])
         try scene.put("b", users: ["ann"])
         scene.wait(.seconds(20))
-        // Both are due in one claim: one goes.
+        // Both are due in one claim, but only one is sent.
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         let first = try scene.card(of: "a").state == .unconfirmed ? "a" : "b"
         let second = first == "a" ? "b" : "a"

@@ -4,11 +4,12 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Cards on a broadcast channel, which iOS gives no update token: tracked as what they are, and sent nothing.
+/// Tests of cards on a broadcast channel. iOS gives them no update token, so the server tracks them and sends
+/// nothing.
 struct ChannelCardTests {
     private let channel = Sample.channel
 
-    /// A phone whose app has started a card on the channel; the server has a newer state.
+    /// A phone whose app has started a card on the channel, while the server has a newer state.
     private func onChannel(_ type: ActivityType = Sample.type()) throws -> Scene {
         var scene = Scene(type)
         try scene.register()

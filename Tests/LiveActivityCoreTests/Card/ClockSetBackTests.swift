@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// The machine's clock was ahead, and is set right: what was stamped then lies further ahead than any push of now.
+/// Tests with a machine whose clock was ahead and is set right, so that earlier timestamps lie in the future.
 struct ClockSetBackTests {
-    /// A card whose phone was sent a state at a time that will come in so long.
+    /// A card whose phone was sent a state with a timestamp in the future.
     private func live(ahead: Duration, _ type: ActivityType = Sample.type()) throws -> Scene {
         var scene = try Scene.live(type)
         try scene.put("a", 2)
@@ -100,7 +100,7 @@ struct ClockSetBackTests {
         #expect(try scene.card().sentRevision == 2)
     }
 
-    /// After the phone's last push, and before it.
+    /// Times after the phone's last push and before it.
     @Test(arguments: [Duration.seconds(100), .seconds(-1000)])
     func `a stale date that was accepted then is told once, not until the clock is there again`(
         since: Duration
@@ -135,7 +135,7 @@ struct ClockSetBackTests {
         #expect(try scene.card().state == .absent)
         scene.now = try #require(scene.store.nextWakeAt)
         #expect(try scene.onlyFlight().seats.map(\.plan.kind) == [.start])
-        // The commit of the first settlement was of unknown fate.
+        // The first settlement's commit had an unknown outcome.
         try scene.settle(first) { _ in never }
         #expect(try scene.card().state == .starting)
     }
@@ -178,7 +178,7 @@ struct ClockSetBackTests {
         try scene.put("a", 2)
         let high = try #require(try scene.deliver().first)
         scene.now = scene.now - .seconds(28_800)
-        // The end comes too late for the card's timestamp, and its person is taken in again.
+        // The end's timestamp is older than the card's, and the person rejoins the audience.
         try scene.changeAudience(remove: ["ann"])
         try scene.deliver()
         scene.wait(.seconds(5))

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A second card of an activity, which the app has ended: it says nothing about the activity's own.
+/// Tests of a second card that the app has ended. Its reports do not affect the activity's own card.
 struct DuplicateCardTests {
     private func tombstone(_ scene: Scene, _ local: String) -> CardState? {
         scene.store.rows.tombstones[.init(7, Sample.local(local))]?.state
@@ -34,7 +34,7 @@ struct DuplicateCardTests {
         #expect(try scene.card() == before)
         #expect(tombstone(scene, "twin") == .ended)
         #expect(try reports(scene).filter { $0 == "duplicate" }.count == 1)
-        // Late news of the twin, whatever it says, is old news.
+        // Late reports of the duplicate change nothing.
         for late in [CardReport.State.active, .dismissed, .duplicate] {
             try scene.report(local: "twin", late, token: "u9")
         }

@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-// Cards that are over, or are to be: whose token APNs refuses, and whose person comes back.
+// Cards that are over or ending: their token is refused, or their person comes back.
 extension FoundBySimulationTests {
-    /// A person's card whose end met a token that iOS had replaced.
+    /// A person's card whose end was refused because iOS had replaced the token.
     private func endedInVain() throws -> Scene {
         var scene = try Scene.live()
         try scene.put("a", 2, users: ["bob"])
@@ -51,7 +51,7 @@ extension FoundBySimulationTests {
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end])
         #expect(sent.first?.plan.reason.code == .earlierRun)
-        // A phone that was heard of may be starting the card itself.
+        // A phone with recent contact may be starting the card itself.
         scene.wait(Reconciler.recentContact)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
@@ -105,7 +105,7 @@ extension FoundBySimulationTests {
         #expect(try scene.deliver().allSatisfy { $0.plan.part == .card })
     }
 
-    /// The clock was set back since the token was named: APNs's word about it is older than the token, for ever.
+    /// The clock was set back after the token was reported, so the 410's time always seems older than the token.
     @Test func `an end whose refusal seems older than its token is not repeated every few seconds`() throws {
         var scene = try Scene.live()
         let refused = scene.now - .seconds(600)
@@ -138,7 +138,7 @@ extension FoundBySimulationTests {
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.update])
         scene.wait(.seconds(70))
-        // The card's end, and then another last state for it.
+        // The end of the card, then another last state for it.
         for isAgain in [false, true] {
             try scene.end("a", isAgain ? Sample.state(3) : nil)
             scene.wait(.seconds(2))
@@ -181,7 +181,7 @@ extension FoundBySimulationTests {
             report.contentState = Sample.state(-2)
         }
         scene.wait(.seconds(20 * 60))
-        // APNs calls a token inactive that the phone named later: it is doubted, and tried again.
+        // APNs's 410 names a time before the token was reported, so the server doubts it and tries again.
         var sent = 0
         for _ in 0..<20 {
             let flights = try scene.claim().flights

@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Faults that histories of `script/simulate` have shown, each in the fewest words.
+/// Faults found by `script/simulate`, each reduced to a short test.
 struct FoundBySimulationTests {
     @Test func `a push of the same second as the app's own update is sent again when the phone has ignored it`() throws
     {
@@ -29,7 +29,7 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         scene.wait(.seconds(16 * 60))
         let flight = try scene.onlyFlight()
-        // A fault of the whole flight would be the lane's: as a straggler's it is the phone's own.
+        // A fault of the whole flight would count for the lane. A straggler's fault counts for the phone.
         try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         try scene.settle(flight) { _ in .answered(.success(.refusal(reason))) }
         let due = try #require(try scene.card().attempts.dueAt)
@@ -77,14 +77,14 @@ struct FoundBySimulationTests {
 
     @Test func `a flight from before the clock was set forward does not free the minute's high push`() throws {
         var scene = try Scene.live()
-        // The clock was hours ahead: no push reaches the card's timestamp any more.
+        // The clock was hours ahead, so no push reaches the card's timestamp any more.
         scene.wait(.seconds(28_800))
         try scene.put("a", 7) { $0.priority = .low }
         #expect(try scene.deliver().count == 1)
         scene.now = scene.now - .seconds(28_600)
         try scene.put("a", 2) { $0.priority = .high }
         let first = try scene.onlyFlight()
-        // The lane's lease is over by the new time.
+        // By the new time, the lane's lease has expired.
         scene.wait(.seconds(2400))
         #expect(try scene.claim().rescued == 1)
         let second = try scene.onlyFlight()
@@ -164,7 +164,7 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
 
-    /// The commit of the first settlement stood, and its sender was told that it may not.
+    /// The first settlement was committed, but its sender did not know.
     @Test func `a dead token that is settled twice leaves alone the start that followed`() throws {
         var scene = try Scene.live(Sample.type { $0.restart = .always })
         scene.wait(.seconds(9 * 3600))
@@ -182,7 +182,7 @@ struct FoundBySimulationTests {
         #expect(try scene.deliver().isEmpty)
     }
 
-    /// The same where the clock was set back so far that both have one timestamp.
+    /// Tests the same after the clock was set back so far that both have one timestamp.
     @Test func `a start is left alone by what became of an update of its second`() throws {
         var scene = try Scene.live(Sample.type { $0.restart = .always })
         scene.wait(.seconds(17 * 3600))
@@ -204,7 +204,7 @@ struct FoundBySimulationTests {
         try scene.register()
         try scene.put(users: ["ann"]) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
         scene.wait(.seconds(20))
-        // The start that carries it meets a dead token, and the app starts the card itself.
+        // The start with the alert meets a dead token, and the app starts the card itself.
         let now = scene.now
         #expect(try scene.deliver(.refusal(.expiredToken, inactiveSince: now)).map(\.plan.carriesAlert) == [true])
         try scene.report(token: "u1") { $0.contentState = Sample.state(1) }
@@ -227,7 +227,7 @@ struct FoundBySimulationTests {
         let now = scene.now
         try scene.settle(second) { _ in .answered(.success(.refusal(.expiredToken, inactiveSince: now))) }
         try scene.settle(first) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer in time"))) }
-        // The phone has the card with another token.
+        // The phone has the card under another token.
         try scene.report(token: "u2")
         #expect(try scene.card().state == .live)
     }

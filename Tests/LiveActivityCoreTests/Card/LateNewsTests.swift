@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// News that comes after the world has moved on: inventories, refusals, rescues.
+/// Tests of inventories, refusals and rescues that come after the state has changed.
 struct LateNewsTests {
     @Test func `an inventory within three minutes of a start's expiration does not tell that it failed`() throws {
         for (late, state) in [
@@ -89,7 +89,7 @@ struct LateNewsTests {
         scene.wait(.seconds(70))
         try scene.deliver(PushAnswer(status: 410, reason: APNSReason("ExpiredToken"), inactiveSince: scene.now))
         #expect(try scene.card().state == .gone)
-        // The old token again, or none: nothing new.
+        // The old token, or none, changes nothing.
         try scene.report(token: "u1")
         try scene.report()
         #expect(try scene.card().state == .gone)

@@ -4,8 +4,10 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What APNs's 410 alone has buried may be alive: iOS replaces tokens, and the app is not always there to say so. It
-/// comes back by a token of that card that is not known to be dead, and by nothing else.
+/// Tests of a card that counts as over because of a 410 alone. It may be alive, since iOS replaces tokens before the
+/// app can report them.
+///
+/// Only another token of that card that is not known to be dead brings it back.
 struct LateTokenTests {
     /// The card `card` had the tokens u0 and u1, and APNs has refused u1.
     private func buried() throws -> Scene {

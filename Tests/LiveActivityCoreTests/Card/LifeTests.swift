@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Turns in a phone's life where two sides act on the same card.
+/// Tests of two sides acting on the same card.
 struct LifeTests {
     @Test func `a local update between a push and its settlement does not bring the alert again`() throws {
         var scene = try Scene.live()
@@ -13,7 +13,7 @@ struct LifeTests {
         let flight = try scene.onlyFlight()
         let seat = try #require(flight.seats.first)
         #expect(seat.plan.carriesAlert)
-        // The app, woken by the alert, updates the card itself before the flight is settled.
+        // The alert wakes the app, which updates the card itself before the flight is settled.
         try scene.report { $0.lastTimestamp = seat.timestamp + 1 }
         try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
         scene.wait(.seconds(2))
@@ -46,7 +46,7 @@ struct LifeTests {
         try scene.report(local: "soon", .requesting)
         scene.wait(.seconds(200))
         #expect(try scene.deliver().isEmpty)
-        // The phone says that the card is away: now another may come.
+        // The phone reports that the card is gone, so another may start.
         _ = try scene.inventory(sequence: 9)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
@@ -87,7 +87,7 @@ struct LifeTests {
         #expect(try scene.activity().endDismissal(policy: TypePolicy()) == ended)
         scene.wait(.seconds(5))
         #expect(try scene.deliver().isEmpty)
-        // Another last state is a change, and leaves the lock screen when the first would have.
+        // Another last state is a change. It leaves the lock screen at the first one's time.
         let third = try scene.end("a", Sample.state(9), dismissal: .after(.seconds(900)))
         #expect(third.changed)
         #expect(try scene.activity().endDismissal(policy: TypePolicy()) == ended)

@@ -3,11 +3,11 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What is said of a push whose answer does not come.
+/// Tests of the reasons recorded for a push without an answer.
 struct LostAnswerTests {
     private static let lost = SettleFlight.Outcome.answered(.failure(PushFailure(.unknownFate, "cut")))
 
-    /// The reasons that its settlement leaves in the timeline and in the phone's row.
+    /// Returns the reasons that the settlement leaves in the timeline and in the phone's row.
     private func told(_ flight: Flight, in scene: inout Scene) throws -> [Reason] {
         try scene.settle(flight) { _ in Self.lost }
         let entry = scene.store.history.flatMap(\.entries).last

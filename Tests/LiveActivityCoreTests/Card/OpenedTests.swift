@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Cards by which a person opened the app: counted once, however often the phone tells of it.
+/// Tests that an open of the app through a card counts once, however often the phone reports it.
 struct OpenedTests {
-    /// The opens that the last command counted.
+    /// Returns the number of opens that the last command counted.
     private func counted(_ scene: Scene) -> Int {
         scene.store.lastChanges.tally.counts[.opened(Sample.bundleID, type: "order"), default: 0]
     }
@@ -39,7 +39,7 @@ struct OpenedTests {
         var scene = try Scene.live()
         try scene.report("phone", .duplicate) { $0.opens = 2 }
         #expect(counted(scene) == 2)
-        // The one that stays begins with nothing, and takes over nothing.
+        // The remaining card begins at zero and takes over no opens.
         try scene.report(local: "stays", token: "u2") { $0.opens = 1 }
         #expect(counted(scene) == 1)
     }

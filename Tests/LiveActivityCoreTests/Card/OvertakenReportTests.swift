@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Which of two cards a report is about, and which of two reports of a card is the newer one.
+/// Tests of which of two cards a report is about, and which of two reports of a card is newer.
 struct OvertakenReportTests {
     private func card(_ local: String, _ token: String?, _ scene: Scene) -> CardReport {
         var report = CardReport(localID: Sample.local(local), type: scene.type, state: .active)
@@ -25,11 +25,11 @@ struct OvertakenReportTests {
     @Test func `an inventory that a card's own report has overtaken does not bring its replaced token back`() throws {
         var scene = try Scene.live()
         try scene.report(token: "u3") { $0.sequence = 5 }
-        // It was sent before that, when the card had another token, and the network has kept it.
+        // The inventory was sent earlier, when the card had another token, and was late.
         _ = try scene.inventory(sequence: 4, [card("card", "u2", scene)])
         #expect(try token(scene)?.value == value("u3"))
         #expect(owner("u3", scene)?.deadAt == nil)
-        // A later one counts.
+        // A later inventory counts.
         _ = try scene.inventory(sequence: 6, [card("card", "u4", scene)])
         #expect(try token(scene)?.value == value("u4"))
     }
@@ -73,7 +73,7 @@ struct OvertakenReportTests {
         try scene.register()
         try scene.put(users: ["ann"])
         scene.wait(.seconds(20))
-        // A start of ours is on its way, and the app's own card is there, which nobody has reported.
+        // The server's start is on its way beside a card of the app's own that nobody has reported.
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
         var own = card("own", "u1", scene)
         own.startedAt = scene.now
@@ -211,7 +211,7 @@ struct OvertakenReportTests {
         try scene.end()
         let end = try scene.onlyFlight()
         try scene.put("a", 2) { $0.reopen = true }
-        // The app shows the new state in a card of its own, before anybody has sent anything.
+        // The app shows the new state in a card of its own, before any push was sent.
         var own = card("own", nil, scene)
         own.startedAt = scene.now + .seconds(2)
         own.contentState = Sample.state(2)
@@ -245,7 +245,7 @@ struct OvertakenReportTests {
             $0.devices = .all
             $0.alert = SetDesiredState.AlertWish(Sample.alert)
         }
-        // The first phone has just been heard of, and waits for its app; the starts of its neighbours are on their way.
+        // The first phone has had contact and waits for its app. The starts of its neighbors are on their way.
         try scene.register()
         let before = try scene.card()
         var seats: [Flight.Seat] = []

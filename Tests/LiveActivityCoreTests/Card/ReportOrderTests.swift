@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Reports and inventories that the network brings late, or in another order than the phone sent them.
+/// Tests of reports and inventories that arrive late or in another order than the phone sent them.
 struct ReportOrderTests {
     private func card(_ scene: Scene, token: String? = "u1") -> CardReport {
         var report = CardReport(localID: Sample.local("card"), type: scene.type, state: .active)
@@ -14,7 +14,7 @@ struct ReportOrderTests {
 
     @Test func `an inventory from before a card was reported does not bury it`() throws {
         var scene = try Scene.live(Sample.type { $0.restart = .always })
-        // Its first copy got lost, before the card was there.
+        // The inventory is from before the card. Its first copy was lost.
         _ = try scene.inventory(sequence: 1)
         #expect(try scene.card().state == .live)
         #expect(try scene.deliver().isEmpty)
@@ -63,7 +63,7 @@ struct ReportOrderTests {
 
     @Test func `a late report without a number brings no token back that another has replaced`() throws {
         var scene = try Scene.live()
-        // Its person signs out, and is back before the end has come to the phone.
+        // The person signs out, and is back before the end has arrived.
         _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Sample.device("phone"), now: scene.now))
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
@@ -83,7 +83,7 @@ struct ReportOrderTests {
         scene.now = scene.now - .seconds(2400)
         try scene.end()
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        // The end does not come to the card, and its activity begins anew.
+        // The end does not reach the card, and the activity begins its next run.
         try scene.put("a", 2) { $0.reopen = true }
         try scene.report(token: "u2")
         #expect(try scene.card().state == .ending)
@@ -124,7 +124,7 @@ struct ReportOrderTests {
         try scene.put("a", 3, users: ["ann"])
         scene.wait(.seconds(20))
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
-        // The start is lost as well; while it may still come, the old card is ended beside it.
+        // The start is lost as well. While it may still come, the old card is ended beside it.
         scene.wait(.seconds(3600))
         _ = try scene.inventory(sequence: 1, [card(scene)])
         let card = try scene.card()

@@ -3,8 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A card that counts as over, and that an inventory shows all the same: its end got lost, or went to a token that iOS
-/// had replaced. It is ended by the token that the phone names.
+/// Tests of a card that counts as over but is in an inventory. Its end was lost, or went to a replaced token.
+///
+/// It is ended by the token that the phone reports.
 struct StrayCardTests {
     private func card(_ local: String, _ token: String, _ scene: Scene) -> CardReport {
         var report = CardReport(localID: Sample.local(local), type: scene.type, state: .active)
@@ -14,7 +15,7 @@ struct StrayCardTests {
         return report
     }
 
-    /// The end of `card` was accepted and never came.
+    /// A card whose end was accepted but never arrived.
     private func ended(
         _ type: ActivityType = Sample.type(), environment: APNSEnvironment? = .production
     ) throws -> Scene {
@@ -30,7 +31,7 @@ struct StrayCardTests {
         return scene
     }
 
-    /// And the activity has begun anew.
+    /// A card whose end never arrived, after its activity has begun another run.
     private func reopened(
         _ type: ActivityType = Sample.type(), environment: APNSEnvironment? = .production
     ) throws -> Scene {
@@ -45,7 +46,7 @@ struct StrayCardTests {
 
     @Test func `an inventory that shows it brings the end's repeats forward, and no more of them`() throws {
         var scene = try ended()
-        // It may have been sent before the end came.
+        // The inventory may have been sent before the end arrived.
         scene.wait(.seconds(59))
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
         #expect(try scene.deliver().isEmpty)
@@ -107,7 +108,7 @@ struct StrayCardTests {
         #expect(try scene.deliver().isEmpty)
     }
 
-    /// Its end was sent twice, for the clock was set forward, and both answers are awaited.
+    /// A card whose end was sent twice because the clock was set forward. Both answers are awaited.
     private func endedTwice() throws -> (Scene, early: Flight, late: Flight) {
         var scene = try reopened()
         try scene.deliver()
@@ -175,7 +176,7 @@ struct StrayCardTests {
         var scene = try reopened()
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        // A phone that was heard of may be starting the card itself.
+        // A phone with recent contact may be starting the card itself.
         scene.wait(Reconciler.recentContact)
         #expect(try scene.deliver().map(\.plan.kind) == [.start])
     }
@@ -223,11 +224,11 @@ struct StrayCardTests {
         scene.wait(Reconciler.renewalAge)
         #expect(try scene.deliver().map(\.plan.part) == [.successor])
         try scene.report(local: "second", token: "u2")
-        // The end of the first is on its way for ever.
+        // The outcome of the first card's end is never known.
         let flight = try scene.onlyFlight()
         #expect(flight.seats.map(\.plan.part) == [.predecessor])
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "no answer"))) }
-        // Later than any inventory that may be older than the second card's report.
+        // This is later than any inventory that may be older than the second card's report.
         scene.wait(ReportInventory.travel)
         _ = try scene.inventory(sequence: 1, [card("card", "u1", scene)])
         scene.wait(.seconds(2))
@@ -250,7 +251,7 @@ struct StrayCardTests {
         #expect(try scene.deliver().isEmpty)
     }
 
-    /// Nothing but the row would tell of a card without a token once the other is over.
+    /// After the other card is over, only the row shows that a card without a token exists.
     @Test(arguments: [true, false])
     func `of two cards the one that has a token is ended, and no third is started`(isInventory: Bool) throws {
         var scene = Scene(Sample.type { $0.restart = .always })

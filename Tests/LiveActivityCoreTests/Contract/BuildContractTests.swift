@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Contracts by build of the app: phones on a build that could not decode a state are not sent it, the others are.
+/// Tests of contracts by build. A phone whose build could not decode a state is not sent it.
 struct BuildContractTests {
     private static func contract(_ properties: String, _ required: String, attributes: String = "") throws -> Contract {
         let state = #"{"type": "object", "required": [\#(required)], "additionalProperties": false, "properties": {"#
@@ -14,7 +14,7 @@ struct BuildContractTests {
                     #"{"attributesType": "orderAttributes", "contentState": \#(state)\#(properties)}}\#(attributes)}"#))
     }
 
-    /// Before 90 the level was a number, before 120 there was no status `refunded`.
+    /// A type whose level was a number before build 90, and which had no status `refunded` before build 120.
     private static func type(attributes: String = "") throws -> ActivityType {
         var type = Sample.type("order")
         let note = #""note": {"type": ["string", "null"]}"#
@@ -36,7 +36,7 @@ struct BuildContractTests {
     private static let ready: JSONObject = ["status": "ready", "level": "high", "note": "new"]
     private static let refunded: JSONObject = ["status": "refunded", "level": "high"]
 
-    /// Phones with these builds, in an audience.
+    /// A scene with phones of these builds in the audience.
     private static func scene(_ builds: [String?], attributes: String = "") throws -> Scene {
         var scene = Scene(try type(attributes: attributes))
         for (number, build) in builds.enumerated() {
@@ -113,7 +113,7 @@ struct BuildContractTests {
         var scene = try Self.scene(["100"])
         try Self.set(&scene, Self.refunded)
         #expect(try Self.sent(&scene).isEmpty)
-        // The same state, which nobody sets again.
+        // The phone gets the same state without another call.
         try Self.update(&scene, 0, to: "121")
         #expect(try Self.sent(&scene) == ["start phone0"])
     }

@@ -44,7 +44,7 @@ struct ContractDateTests {
         #expect(try Self.sent(given, input)?.text == sent)
     }
 
-    /// Between the two epochs lie 31 years, and as long is the stretch of dates that plain numbers are taken for.
+    /// The two epochs are 31 years apart. Plain numbers are taken for dates within a range of the same length.
     @Test func `a number without a hint is never a date in two forms`() throws {
         var dice = SeededDice(seed: 7)
         let first = 1_577_836_800
@@ -67,7 +67,7 @@ struct ContractDateTests {
         formatter.formatOptions = [.withInternetDateTime]
         var dice = SeededDice(seed: 11)
         for _ in 0..<1_000 {
-            // From 1583 on: before that, Foundation counts in the Julian calendar.
+            // From 1583 on, because Foundation uses the Julian calendar before that.
             let seconds = Int.random(in: -12_200_000_000...250_000_000_000, using: &dice)
             let date = Date(timeIntervalSince1970: Double(seconds))
             let text = formatter.string(from: date)

@@ -2,7 +2,7 @@ import JSONText
 import LiveActivityCore
 import Testing
 
-/// A contract of one member `v`, and what is said about values that do not fit.
+/// Tests of the messages about values that do not fit, with a contract of one member `v`.
 struct ContractMessageTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let schema: String

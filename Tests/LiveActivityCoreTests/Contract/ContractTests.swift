@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Contracts where states come in: what is refused, what is kept, and what counts as the same.
+/// Tests of contracts on incoming states: which are refused, what is kept, and which count as equal.
 struct ContractTests {
     private static func type(
         _ attributes: String? = nil, activityIDAttribute: String? = nil, start: ActivityRecord.StartMode = .ifPossible

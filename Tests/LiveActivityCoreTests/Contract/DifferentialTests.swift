@@ -7,7 +7,7 @@ struct DifferentialTests {
     private static let values = 1_200
     private static let seed: UInt64 = 20_261_121
 
-    /// The contract of each type against Foundation's own decoder.
+    /// Compares the contract of each type with Foundation's own decoder.
     @Test(arguments: Subject.all)
     func `a contract takes what the Swift type decodes, and nothing else`(subject: Subject) throws {
         let contract = try subject.contract()
@@ -31,7 +31,7 @@ struct DifferentialTests {
         #expect((Self.values / 10...Self.values * 9 / 10).contains(accepted), "\(accepted) were taken: \(subject.name)")
     }
 
-    /// What is sent, what a phone reports that was sent it, and what one would that was sent what was given.
+    /// Compares the state sent with the reports of a phone that got it and of one that got the original value.
     private func compare(
         _ sent: JSONObject, _ held: JSONValue?, _ subject: Subject, _ contract: Contract, _ note: String
     ) {

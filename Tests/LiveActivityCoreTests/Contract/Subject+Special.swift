@@ -11,12 +11,12 @@ extension Subject {
         }
     }
 
-    /// Foundation reads padding in the middle as digits, and passes over more of it than there can be.
+    /// Foundation reads padding in the middle as digits, and accepts more padding than is possible.
     private static func isOddBase64(_ text: String) -> Bool {
         !text.count.isMultiple(of: 4) || !["", "=", "=="].contains(text.drop { $0 != "=" })
     }
 
-    /// Foundation reads a space and a sign as a hexadecimal digit, and as far as the first NUL.
+    /// Foundation reads a space and a sign as hexadecimal digits, and stops at the first NUL.
     static func isOddID(_ value: JSONValue) -> Bool {
         texts(in: value).contains { text in
             UUID(uuidString: text).map { $0.uuidString != text.uppercased() } ?? false
@@ -56,7 +56,7 @@ extension Subject {
             #"{"site": "https://example.com:8080/a/b?c=d&e=%20#f", "#
                 + #""more": ["mailto:a@b.c", "//h/p", "x", "http://[::1]/"]}"#,
             #"{"site": "islet://order/5?x"}"#,
-            // As before iOS 17: newer systems escape what must not stand in a URL, and then take it.
+            // Systems before iOS 17 refuse such a URL. Newer ones escape invalid characters and accept it.
             besides: { value in
                 let links = [value.object?["site"]].compactMap { $0 } + (value.object?["more"]?.array ?? [])
                 return links.compactMap(\.string).contains {

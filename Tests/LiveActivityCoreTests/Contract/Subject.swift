@@ -3,15 +3,15 @@ import JSONText
 import LiveActivityCore
 import Testing
 
-/// A Swift type, its contract, JSON that fits, and what Foundation makes of other JSON.
+/// A Swift type with its contract, JSON that fits, and Foundation's result for other JSON.
 struct Subject: CustomTestStringConvertible, Sendable {
     let name: String
     /// A JSON Schema.
     let schema: String
     let samples: [String]
-    /// What the phone holds, as it would report it; `nil`: it cannot decode this.
+    /// Returns what the phone holds, as it would report it, or `nil` if it cannot decode the value.
     let decoded: @Sendable (JSONValue) -> JSONValue?
-    /// Texts may stand for dates, which the decoder itself does not take.
+    /// `true` if texts may stand for dates, which the decoder itself does not accept.
     let hasDates: Bool
 
     var testDescription: String { name }

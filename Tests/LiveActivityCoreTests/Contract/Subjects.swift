@@ -1,6 +1,6 @@
 import Foundation
 
-// Swift types as apps declare them, each with its contract in `Subject.all`.
+// Swift types as apps declare them. `Subject.all` has the contract of each.
 
 struct Plain: Codable {
     var name: String
@@ -135,7 +135,7 @@ struct Waits: Codable {
     var wait: Duration
 }
 
-// The five systems.
+// Types of the five systems.
 
 struct OrderState: Codable {
     var status: String

@@ -6,11 +6,11 @@ import Testing
 struct BudgetTests {
     private static let key = BudgetKey(7, .high)
 
-    /// One device that gets pushes as fast as its budget allows, on a clock that is set back now and then.
+    /// A device that gets pushes as fast as its budget allows, while its clock is sometimes set back.
     private struct Device {
         let limit: BudgetLimit
         var record: BudgetRecord?
-        /// What passes, and by how much the clock is behind it.
+        /// Time that has really passed, and how far the clock is behind it.
         var elapsed = Duration.zero
         var behind = Duration.zero
         var sent: [Duration] = []
@@ -25,7 +25,7 @@ struct BudgetTests {
             sent.append(elapsed)
         }
 
-        /// The most of them in any stretch of this length, its ends included.
+        /// Returns the largest number of pushes in any window of this length, its ends included.
         func most(in window: Duration) -> Int {
             var (first, most) = (0, 0)
             for last in sent.indices {
@@ -50,7 +50,7 @@ struct BudgetTests {
             let use: BudgetLimit.Use = dice.chance(50) ? .ordinary : .alertOrEnd
             for _ in 0..<1 + dice.roll(3) { device.trySend(use) }
             if dice.chance(40) {
-                // As early as it says.
+                // Sends as early as the budget allows.
                 device.elapsed += max(.zero, device.opens(use) - device.now)
             } else {
                 device.elapsed += .milliseconds(dice.pick([1, 900, 60_000, 600_000, 3_600_000, 20_000_000]))
@@ -89,7 +89,7 @@ struct BudgetTests {
         #expect(device.sent.count == 18)
         for _ in 0..<100 { device.trySend(.alertOrEnd) }
         #expect(device.sent.count == 20)
-        // Twenty of an hour run off in an hour.
+        // Twenty pushes of an hourly limit are restored within an hour.
         #expect(device.opens(.alertOrEnd) == device.now + .seconds(180))
         #expect(device.opens(.ordinary) == device.now + .seconds(3 * 180))
     }
@@ -101,7 +101,7 @@ struct BudgetTests {
         #expect(device.opens(.alertOrEnd) == Sample.now + .seconds(3600))
     }
 
-    // MARK: - What the reconciler makes of it
+    // MARK: - The reconciler's use
 
     private static func spent(_ kind: BudgetRecord.Kind, _ limit: BudgetLimit) -> BudgetRecord? {
         var record: BudgetRecord?
@@ -159,7 +159,7 @@ struct BudgetTests {
         #expect(limit.shareLeft(record) == 0.9)
         for _ in 0..<9 { record = limit.spent(record, Self.key, now: Sample.now) }
         #expect(limit.shareLeft(record) == 0)
-        // An hour later its own measure has run off; the day's has not.
+        // An hour later the hourly measure is restored, but the daily one is not.
         record = limit.spent(record, Self.key, now: Sample.now + .seconds(3600))
         #expect((0.4...0.6).contains(limit.shareLeft(record)), "\(limit.shareLeft(record))")
     }

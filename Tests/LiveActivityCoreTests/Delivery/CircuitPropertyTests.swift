@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 struct CircuitPropertyTests {
-    /// What must hold whatever happens, kept beside the machine in another way: by the list of what was seen.
+    /// A second model of the circuit, which works from the list of everything seen.
     private struct Model {
         var isOpen = false
-        /// Failing flights since the last healthy answer, and their pushes.
+        /// Numbers of pushes of the failing flights since the last healthy answer.
         var row: [Int] = []
         var openedOrClosedAt = UnixTime(milliseconds: 0)
         var probe: (at: UnixTime, serial: Int)?
@@ -109,7 +109,7 @@ struct CircuitPropertyTests {
                 let claim = scene.claim(dice.pick(kinds))
                 if claim.left {
                     last = scene.now
-                    // Lost, or refused.
+                    // The answer is lost, or a refusal.
                     if dice.chance(70) { scene.answer(claim, .success(CircuitScene.unwell), dice: dice.fraction()) }
                 }
                 guard let until = scene.board.gate(at: scene.now).closed[CircuitScene.route]?.until else {

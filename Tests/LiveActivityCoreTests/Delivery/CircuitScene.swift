@@ -12,14 +12,14 @@ final class CircuitScene {
     var now = Sample.now
     private var phone: DeviceKey = 0
 
-    /// A claim: the gate it was given, and what it did.
+    /// A claim, with the gate it was given and its result.
     struct Claim {
         var gate: CircuitGate
         var left: Bool
         var isProbe: Bool
     }
 
-    /// Somebody claims one push.
+    /// Claims one push.
     func claim(_ kind: PushKind = .update, alert: Bool = false) -> Claim {
         let given = board.gate(at: now)
         var gate = given
@@ -32,7 +32,7 @@ final class CircuitScene {
         return Claim(gate: given, left: left, isProbe: !gate.probed.isEmpty)
     }
 
-    /// Its flight is answered, by so many phones alike.
+    /// Answers the claim's flight with the same outcome for the given number of phones.
     @discardableResult
     func answer(
         _ claim: Claim, _ outcome: Result<PushAnswer, PushFailure>, phones: Int = 1, samePhone: Bool = false,
@@ -56,7 +56,7 @@ final class CircuitScene {
 
     func wait(_ seconds: Double) { now = now + .milliseconds(Int64(seconds * 1000)) }
 
-    /// Three flights that failed: it is open, and wants a probe 1.25 s on.
+    /// A circuit that three failed flights have opened. It wants a probe after 1.25 s.
     static func opened() -> CircuitScene {
         let scene = CircuitScene()
         for _ in 0..<3 { scene.flight(unwell) }

@@ -3,11 +3,11 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What a claim does with a closed route, and with little room.
+/// Tests of claims with a closed route, and with little room.
 struct ClaimGateTests {
     private let route = PushRoute(Sample.bundleID, .production)
 
-    /// Live cards that are behind, with alerts if wanted.
+    /// A crowd of live cards that are behind, with or without alerts.
     private func crowd(_ count: Int, alert: Bool = false) throws -> Scene {
         var scene = Scene()
         for index in 1...count {

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Changes in quick succession are one push to each phone, whatever else is heard of the phone meanwhile.
+/// Tests that quick changes become one push to each phone, whatever the phone reports meanwhile.
 struct CoalescingTests {
     @Test func `a phone that is heard of inside the window is sent the newer state when the window is over`() throws {
         var scene = try Scene.live()
@@ -16,7 +16,7 @@ struct CoalescingTests {
         for step in 3...6 {
             scene.wait(.milliseconds(60))
             try scene.put("a", step)
-            // The app is in the foreground, and says what it holds as soon as it holds it.
+            // The app is in the foreground, and reports each state as soon as it has it.
             try scene.report { $0.contentState = Sample.state(2) }
             #expect(try scene.claim().flights.isEmpty)
             #expect(try scene.lane().nextAt == opened + .seconds(1))
@@ -29,7 +29,7 @@ struct CoalescingTests {
     func `a phone that asks by itself inside the window waits with the newer state, and not with an alert or end`()
         throws
     {
-        // Of two phones one was told of the third state, and the other waits for the retry of the second.
+        // One of two phones was sent the third state. The other waits for the retry of the second.
         func scene() throws -> (Scene, opened: UnixTime) {
             var scene = Scene()
             for (index, name) in ["d1", "d2"].enumerated() {
@@ -105,7 +105,7 @@ struct CoalescingTests {
         #expect(try ending.onlyFlight().seats.map(\.plan.kind) == [.end])
     }
 
-    // MARK: - Whatever happens when
+    // MARK: - Any order of events
 
     private static let accepted = SettleFlight.Outcome.answered(.success(PushAnswer(status: 200)))
     private static let cases = 1500
@@ -178,7 +178,7 @@ struct CoalescingTests {
             try check(lastSet: lastSet, end)
         }
 
-        /// What is due in this time is claimed then, and each flight is settled after a while.
+        /// Claims whatever becomes due in this time, and settles each flight after a while.
         private mutating func pass(_ duration: Duration, refusing: Int, _ dice: inout SeededDice) throws {
             let end = scene.now + duration
             for _ in 0..<1000 {
@@ -232,7 +232,7 @@ struct CoalescingTests {
             }
             for pushes in taken.values {
                 for (index, push) in pushes.enumerated() {
-                    // A token that was handed out just now is told at once: what the one before was told may be lost.
+                    // A new token is sent the state at once, because a push to the token before it may be lost.
                     let others = pushes[..<index].filter { $0.revision != push.revision && $0.token == push.token }
                     #expect(others.allSatisfy { $0.at + Self.window <= push.at }, "\(label): \(pushes)")
                 }

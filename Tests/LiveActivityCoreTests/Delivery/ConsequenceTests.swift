@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// The design's one table for retries.
+/// Tests of the retry table.
 struct ConsequenceTests {
     private func context(dice: Double, tries: Int = 0, laneTries: Int = 0, other: Bool = false) -> Consequence.Context {
         Consequence.Context(

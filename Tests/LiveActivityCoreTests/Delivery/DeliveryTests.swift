@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Claim, settle and rescue as a machine: each row of the retry table from the claim to what is sent next.
+/// Tests of claim, settle and rescue. They play each row of the retry table from the claim to the next push.
 struct DeliveryTests {
     private func refused(_ status: Int, _ reason: String, since: UnixTime? = nil) -> SettleFlight.Outcome {
         .answered(.success(PushAnswer(status: status, reason: APNSReason(reason), inactiveSince: since)))
@@ -12,7 +12,7 @@ struct DeliveryTests {
 
     private static let accepted = SettleFlight.Outcome.answered(.success(PushAnswer(status: 200)))
 
-    /// Live cards with tokens on so many phones, all up to date.
+    /// A crowd of phones with live cards and tokens, all up to date.
     private func crowd(_ count: Int) throws -> Scene {
         var scene = Scene()
         for index in 1...count {
@@ -236,7 +236,7 @@ struct DeliveryTests {
         #expect(try scene.lane().fence == flight.fence + 2)
     }
 
-    /// Each page of the lap that follows holds one phone.
+    /// In the lap that follows, each page holds one phone.
     @Test func `a rescued phone that waits is looked at then, though the clock was set back and others wait longer`()
         throws
     {
@@ -331,7 +331,7 @@ struct DeliveryTests {
         for revision in 2...3 {
             try scene.put("a", revision)
             seen = []
-            // A page is cut off by the next revision's claim elsewhere; here all go in one instant.
+            // The next revision's claim can cut off a page. Here all pages are claimed at one instant.
             while let flight = try scene.claim().flights.first {
                 let keys = flight.seats.map(\.phone.device.key)
                 #expect(keys == keys.sorted() && keys.count <= 6)
@@ -354,7 +354,7 @@ struct DeliveryTests {
             for seat in flight.seats { times[seat.phone.device.key, default: 0] += 1 }
             try scene.settle(flight) { _ in Self.accepted }
         }
-        // 21 flights of at most 3 to 20 phones in a ring: each was served at least twice.
+        // 21 flights of 3 to 20 phones around 20 phones serve each at least twice.
         #expect(times.count == 20 && times.values.allSatisfy { $0 >= 2 })
     }
 

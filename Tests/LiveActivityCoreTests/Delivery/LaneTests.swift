@@ -45,7 +45,7 @@ struct LaneTests {
             } else {
                 #expect(half.page(for: activity, at: Sample.now) == .lap([range]))
             }
-            // A newer lap goes around the whole half.
+            // A newer lap covers the whole half.
             let next = half.page(for: Self.activity(lap: lane.lap + 1), at: Sample.now)
             #expect(next == .lap([range]), "seed \(seed)")
         }
@@ -131,7 +131,7 @@ struct LaneTests {
         try scene.deliver()
         #expect(scene.store.rows.lanes[1]?.count == 8)
         scene.wait(.seconds(5))
-        // Room for one lane, or two, of one activity in each claim.
+        // Each claim has room for one or two lanes of the activity.
         scene.limits.phones = 4
         try scene.put("a", 2)
         #expect(try scene.deliver().count == 8)

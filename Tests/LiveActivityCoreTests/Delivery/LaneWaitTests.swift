@@ -3,8 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// How long a lane waits after faults that are no phone's: its tries grow until a push of it is taken, or nothing waits
-/// any more.
+/// Tests of a lane's wait after faults that no phone caused.
+///
+/// The tries grow until one of its pushes is accepted or nothing waits any more.
 struct LaneWaitTests {
     private static let fault = SettleFlight.Outcome.answered(.success(.refusal(.serviceUnavailable)))
     private static let accepted = SettleFlight.Outcome.answered(.success(PushAnswer(status: 200)))
@@ -42,7 +43,7 @@ struct LaneWaitTests {
 
     @Test func `the last page of a lap does not shorten a lane's wait for a phone of an earlier page`() throws {
         var scene = try Scene.live()
-        // Of the same person, and nothing can be sent to it.
+        // A second phone of the same person, to which nothing can be sent.
         try scene.register("d2", startToken: nil, key: .max - 1)
         #expect(try scene.deliver().isEmpty)
         scene.limits.phones = 1
@@ -52,7 +53,7 @@ struct LaneWaitTests {
         let flight = try scene.onlyFlight()
         try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
         #expect(try scene.deliver().isEmpty && scene.lane().isLapDone && scene.lane().tries == 1)
-        // The phone has got the state by another way: nothing waits any more.
+        // The phone has got the state by other means, so nothing waits any more.
         scene.wait(.seconds(1))
         try scene.report(token: "u1") { $0.contentState = Sample.state(2) }
         scene.wait(.seconds(60))

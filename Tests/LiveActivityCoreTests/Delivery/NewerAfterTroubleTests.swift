@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Apple asks for 15 minutes before what met a 5xx is sent again. A newer state is not that again.
+/// Apple asks for 15 minutes before a push that met a 5xx is sent again. A newer state is not the same push.
 struct NewerAfterTroubleTests {
-    /// A phone that has met so many 5xx in a row, by itself, with the state of step 2.
+    /// A phone that has met several 5xx in a row, with the state of step 2.
     private func troubled(_ times: Int = 8, _ reason: APNSReason.Known = .serviceUnavailable) throws -> Scene {
         var scene = try Scene.live()
         try scene.put("a", 2)
@@ -13,7 +13,7 @@ struct NewerAfterTroubleTests {
         for attempt in 0..<times {
             if attempt > 0 { scene.now = try #require(try scene.card().attempts.dueAt) }
             let flight = try scene.onlyFlight()
-            // As a straggler's the fault is the phone's own, not the lane's.
+            // A straggler's fault counts for the phone, not for the lane.
             try scene.settle(flight) { _ in .awaited(until: flight.record.leaseUntil) }
             try scene.settle(flight, dice: 1) { _ in .answered(.success(.refusal(reason))) }
         }
@@ -84,7 +84,7 @@ struct NewerAfterTroubleTests {
         #expect(try scene.deliver().isEmpty)
     }
 
-    /// Claims and leaves every answer open, as often as something is due at the time of a straggler's settlement.
+    /// Claims and leaves every answer open, as often as a push is due when stragglers are settled.
     private func sendWithoutAnswers(_ scene: inout Scene, for time: Duration) throws -> [Flight.Seat] {
         var sent: [Flight.Seat] = []
         let end = scene.now + time
@@ -109,7 +109,7 @@ struct NewerAfterTroubleTests {
             body.alert = wish
         }
         #expect(try sendWithoutAnswers(&scene, for: .seconds(12)).map(\.plan.revision) == [3])
-        // Nor an end after it, which is newer still and goes once.
+        // Neither is an end after it repeated. The end is newer still, and is sent once.
         try scene.end()
         #expect(try sendWithoutAnswers(&scene, for: .seconds(12)).map(\.plan.kind) == [.end])
         scene.wait(.seconds(13))
@@ -132,11 +132,11 @@ struct NewerAfterTroubleTests {
                 body.alert = wish
             }
         }
-        // The phone is heard of, and looked at by itself.
+        // The phone reports, and is looked at by itself.
         try scene.report()
         let sent = try sendWithoutAnswers(&scene, for: .seconds(12))
         #expect(sent.map(\.plan.revision) == [3])
-        // A later answer finds all as it was.
+        // A late answer finds everything unchanged.
         let late = try #require(sent.first)
         scene.wait(.seconds(10))
         let flight = try scene.onlyFlight()

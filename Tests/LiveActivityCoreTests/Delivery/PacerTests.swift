@@ -6,7 +6,7 @@ import Testing
 struct PacerTests {
     private let now = Sample.now
 
-    /// A pacer, so that an expectation may change it.
+    /// A reference to a pacer, so that an expectation may change it.
     private final class House {
         var pacer: Pacer
         init(_ limits: Pacer.Limits = Pacer.Limits()) { pacer = Pacer(limits) }

@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What is behind is found again, whatever came between.
+/// Tests that a phone that is behind is always found again.
 struct WakeUpTests {
     private static let trouble = SettleFlight.Outcome.answered(
         .success(PushAnswer(status: 503, reason: APNSReason("ServiceUnavailable"))))
@@ -13,7 +13,7 @@ struct WakeUpTests {
         try scene.register()
         try scene.put(users: ["ann"])
         #expect(try scene.deliver().isEmpty)
-        // The end of the grace: this phone alone is looked at.
+        // At the end of the grace period, only this phone is looked at.
         scene.wait(.seconds(15))
         let flight = try scene.onlyFlight()
         #expect(flight.record.devices == [7])
@@ -93,10 +93,10 @@ struct WakeUpTests {
             let (one, other) = (Sample.activityID(text), Sample.activityID(text.uppercased()))
             #expect(one != other && one.spellings == [text] && (one < other) != (other < one), "\(text)")
         }
-        // People and phones are whom somebody else says they are, letter by letter.
+        // Ids of people and devices come from other systems, so they are compared letter by letter.
         #expect(Sample.user(small) != Sample.user(small.uppercased()))
         #expect(Sample.device(small) != Sample.device(small.uppercased()))
-        // Its place among others is the same in either case, so that sorted ids can be searched.
+        // Letter case does not change the id's order among others, so sorted ids can be searched.
         for other in ["0", "0e", "0E984725-C51C-4BF4-9960-E1C80E27ABA1", "A", "z", "order-1"].map(Sample.activityID) {
             #expect((ids[0] < other) == (ids[1] < other) && (other < ids[0]) == (other < ids[1]), "\(other)")
         }

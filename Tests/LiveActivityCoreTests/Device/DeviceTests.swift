@@ -20,7 +20,7 @@ struct DeviceTests {
         scene.wait(.seconds(100))
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
         #expect(try scene.decision(of: "b").reason.code == .signedOut)
-        // The same value serves again when the person is back.
+        // A former token value serves again when the person is back.
         try scene.register()
         scene.wait(.seconds(100))
         #expect(try scene.deliver().contains { $0.plan.kind == .start })
@@ -34,7 +34,7 @@ struct DeviceTests {
         scene.wait(.seconds(20))
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.start] && sent.first?.plan.carriesAlert == false)
-        // The last active device has it; a second one waits until it shows the card itself.
+        // The last active device has the card. A second device waits until it shows the card itself.
         try scene.register("pad", startToken: "p2s-pad", key: 8)
         #expect(try scene.decision("pad").reason.code == .otherDeviceActive)
     }
@@ -116,7 +116,7 @@ struct DeviceTests {
         let sent = try scene.deliver(bad)
         #expect(sent.map(\.phone.pushToStartToken?.environment) == [.production, .sandbox])
         #expect(try scene.decision().reason.code == .pushToStartTokenDead)
-        // An answer about a value that was replaced meanwhile says nothing of the next one's environment.
+        // An answer about a replaced value says nothing about the next value's environment.
         try scene.report(token: "u1")
         scene.wait(.seconds(2))
         let flight = try scene.onlyFlight()

@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Devices with more activities than a call looks at.
+/// Tests of devices with more activities than one call examines.
 struct ManyActivitiesTests {
-    /// A phone that shows a card of each of so many activities, and that its person never signed out of.
+    /// A phone that shows a card of each of many activities. Its person never signed out.
     private static func scene(cards: Int, state: CardState = .live) throws -> Scene {
         var scene = Scene()
         let device = try scene.register(user: "ann", startToken: "p2s", key: 7)
@@ -58,7 +58,7 @@ struct ManyActivitiesTests {
         #expect(scene.store.rows.cards.values.allSatisfy { !$0.isWanted })
         _ = try scene.run(registration)
         #expect(scene.store.rows.devices[7]?.signedOutAt == nil && scene.store.rows.devices[7]?.userID.text == "bob")
-        // Nothing but ends goes to the phone.
+        // Only ends are sent to the phone.
         for number in [1, 300, 650] { try scene.put("a\(number)", 2) }
         let sent = try scene.deliver(claims: 200)
         #expect(sent.count == 650 && sent.allSatisfy { $0.plan.kind == .end })
@@ -78,7 +78,7 @@ struct ManyActivitiesTests {
         var scene = try Self.scene(cards: 400)
         scene.wait(.seconds(60))
         _ = try scene.run(SignOutDevice(app: scene.app.bundleID, id: Sample.device("phone"), now: scene.now))
-        // What the call did not look at is ended with its next change.
+        // Activities that the call did not examine are ended with their next change.
         for number in 1...400 { try scene.put("a\(number)", 2) }
         let sent = try scene.deliver(claims: 200)
         #expect(sent.count == 400 && sent.allSatisfy { $0.plan.kind == .end })
@@ -129,7 +129,7 @@ struct ManyActivitiesTests {
 
     // MARK: - Persons with many devices
 
-    /// A phone that shows a hundred cards, whose person has so many devices besides that are in all of them.
+    /// A phone with a hundred cards, whose person has many other devices in all those activities.
     private static func scene(devices: Int64) throws -> Scene {
         var scene = try Self.scene(cards: 100)
         let app = scene.app.bundleID

@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A phone that changes hands: nothing of the one before is shown to the next.
+/// Tests of a phone that changes hands. Nothing of the earlier person is shown to the next.
 struct OwnershipTests {
-    /// What leaves for a phone: kinds, and whether a state goes with it.
+    /// Returns the pushes for a phone: the kind, the activity, and whether a state is included.
     private func sent(_ scene: inout Scene) throws -> [(kind: PushKind, activity: String, hasState: Bool)] {
         var all: [(PushKind, String, Bool)] = []
         for _ in 0..<20 {
@@ -35,11 +35,11 @@ struct OwnershipTests {
         let pushes = try sent(&scene)
         #expect(pushes.map(\.kind) == [.end] && pushes.map(\.activity) == ["a"])
         #expect(!pushes.contains { $0.hasState }, "the next owner must not see it, not even as the last state")
-        // Later changes of it reach nobody here.
+        // Later changes of the activity reach nobody on this phone.
         try scene.put("a", 3)
         scene.wait(.seconds(30))
         #expect(try sent(&scene).allSatisfy { $0.kind == .end && !$0.hasState })
-        // And the new owner's own activity starts, once the app reports the token anew.
+        // The new owner's own activity starts once the app reports the token again.
         try scene.registerStart("phone", "p2s")
         scene.wait(.seconds(70))
         #expect(try sent(&scene).contains { $0.kind == .start && $0.activity == "b" })
@@ -48,7 +48,7 @@ struct OwnershipTests {
     @Test func `a device token that another person's device reports is its own, and the old device is over`() throws {
         var scene = try Scene.live()
         let old = try scene.card().device
-        // The app was installed anew, under another id, and somebody else signed in.
+        // The app was installed again under another id, and another person signed in.
         try scene.register("reinstalled", user: "bob", startToken: "p2s", key: 9)
         let rows = scene.store.rows
         #expect(rows.devices[old]?.signedOutAt == scene.now)

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// How much a person and their phones may leave in the store on their own word.
+/// Tests of the limits on rows that a person and their phones may create on their own authority.
 struct PhonesLimitsTests {
     private static let eve = Reporter.person(Sample.user("eve"))
     private static let device = Sample.device("other")
@@ -54,7 +54,7 @@ struct PhonesLimitsTests {
         #expect(try scene.card("other", of: "hers").state == .live)
     }
 
-    /// So many activities that are newer than what the phone has reported so far, each with a card on it.
+    /// Adds activities that are newer than the phone's reports so far, each with a card on the phone.
     private static func addCards(_ count: Int, to scene: inout Scene) {
         let app = scene.app.bundleID
         scene.store.edit { draft in
@@ -103,7 +103,7 @@ struct PhonesLimitsTests {
         try Self.report(Self.card("later", "later", scene.type), &scene)
     }
 
-    // MARK: - What a phone leaves
+    // MARK: - Rows of a phone
 
     @Test func `a device names five hundred new tokens a day, and known ones as often as it likes`() throws {
         var scene = try Self.scene()
@@ -121,7 +121,7 @@ struct PhonesLimitsTests {
         #expect(scene.store.rows == before)
         try name(499)
         try scene.registerStart("other", "start")
-        // A card whose token is too many is still over when its phone says so.
+        // A card whose token exceeds the limit is still over when its phone says so.
         try Self.report(Self.card("c", "a", scene.type, .dismissed), &scene)
         #expect(try scene.card("other").state == .dismissed)
         scene.wait(.seconds(86_400))
@@ -137,7 +137,7 @@ struct PhonesLimitsTests {
             try Self.report(Self.card("c101", "x101", scene.type), &scene)
         }
         #expect(scene.store.rows == before)
-        // What is known is reported on, the backend says what it likes, and who is named belongs there.
+        // Known activities are still reported, the backend has no limit, and a named person belongs to the audience.
         try Self.report(Self.card("c1", "x1", scene.type, .dismissed), &scene)
         try Self.report(Self.card("c101", "x101", scene.type), &scene, by: .backend)
         try scene.put("hers", users: ["eve"])
@@ -151,7 +151,7 @@ struct PhonesLimitsTests {
         try scene.put(users: ["eve"])
         for round in 1...5 as ClosedRange<Int64> {
             scene.wait(.seconds(1))
-            // The first takes the place of the one before, and the others are too many beside it.
+            // The first card replaces the one before. The others are duplicates beside it.
             let cards = (1...100).map { Self.card("r\(round)-\($0)", "a", scene.type) }
             try Self.inventory(round, cards, &scene)
             let over = Set(scene.store.rows.tombstones.keys.map(\.localID))
@@ -160,7 +160,7 @@ struct PhonesLimitsTests {
             #expect(over.contains(Sample.local("r1-2")) == (round <= 2))
         }
         #expect(try scene.card("other").localID == Sample.local("r5-1"))
-        // What is remembered still counts.
+        // Remembered cards still count.
         try Self.report(Self.card("r5-50", "a", scene.type), &scene)
         #expect(try scene.card("other").localID == Sample.local("r5-1"))
     }
@@ -180,7 +180,7 @@ struct PhonesLimitsTests {
         #expect(scene.store.rows == before)
         try register(50, by: Self.eve)
         try register(51, by: .backend)
-        // Those that were not heard of for a month are not counted.
+        // Devices without contact for a month are not counted.
         scene.wait(.seconds(30 * 86_400))
         try register(52, by: Self.eve)
     }
@@ -192,7 +192,7 @@ struct PhonesLimitsTests {
         try scene.put(users: ["ann"])
         #expect(try scene.inventory("other", sequence: 1, [Self.card("c", "a", scene.type)]).supersededBy == nil)
         #expect(try scene.card("other").state == .live)
-        // The same person's count goes on.
+        // Numbering continues for a person who signs in again.
         try scene.register("other", user: "ann", startToken: nil, key: 9)
         #expect(try scene.inventory("other", sequence: 1).supersededBy == 1)
     }

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What is taken on the word of a person or of a phone, where no backend speaks for it.
+/// Tests of what is accepted from a person or a phone when no backend speaks for it.
 struct PhonesOwnWordTests {
     private static let ann = Reporter.person(Sample.user("ann"))
     private static let eve = Reporter.person(Sample.user("eve"))
@@ -49,7 +49,7 @@ struct PhonesOwnWordTests {
         let before = scene.store.rows
         #expect(throws: Refusal.deviceTaken(device)) { try register(&scene, by: Self.eve) }
         #expect(throws: Refusal.deviceTaken(device)) { try register(&scene, by: Self.eve, possession: [8]) }
-        // Nor does a token of one person register another.
+        // A token of one person does not register another.
         #expect(throws: Refusal.deviceTaken(device)) { try register(&scene, by: Self.ann) }
         #expect(scene.store.rows == before)
         for way in 0..<3 {
@@ -76,7 +76,7 @@ struct PhonesOwnWordTests {
         var hashes: [[UInt8]] { scene.store.rows.devices[7]?.credentials.map(\.secretHash) ?? [] }
         try scene.handOut([1])
         try scene.report(by: by(1))
-        // Its answer was lost, and the next, and the next: what the phone has goes on.
+        // The answers with the next credentials were lost. The phone's credential stays valid.
         for secret in 2...5 as ClosedRange<UInt8> { try scene.handOut([secret]) }
         #expect(hashes == [[1], [4], [5]])
         try scene.report(by: by(1))
@@ -134,7 +134,7 @@ struct PhonesOwnWordTests {
         let waiting = try scene.card("other")
         #expect(!waiting.isWanted && waiting.awaitsUntil == scene.now + .seconds(86_400))
         #expect(try scene.decision("other") == .nothing(Reason(.awaitingAudience)))
-        // Whatever comes, nothing leaves for it: no state, no end, also after a day.
+        // No state and no end is ever sent to it, not even after a day.
         for step in 2...4 {
             scene.wait(.seconds(40_000))
             try scene.put("a", step)
@@ -189,12 +189,12 @@ struct PhonesOwnWordTests {
         try scene.register("other", user: "eve", startToken: nil, key: 9)
         try scene.put(users: ["ann"])
         try scene.report("other", token: "t", type: other, by: Self.eve)
-        // It counts as one that waits, and nothing of it is kept.
+        // The device waits for its audience, and its report is not kept.
         let waiting = try scene.card("other")
         #expect(waiting.awaitsUntil == scene.now + .seconds(86_400) && !waiting.isWanted)
         #expect(waiting.state == .absent && waiting.localID == nil && scene.store.rows.updateTokens.isEmpty)
         #expect(try scene.activity().type == "order" && scene.deliver().isEmpty)
-        // Who belongs to it is told.
+        // A member of the audience is told.
         try scene.register(startToken: nil)
         #expect(throws: Refusal.typeDiffers(Sample.activityID("a"), is: "order")) {
             try scene.report(type: other, by: Self.ann)
@@ -210,7 +210,7 @@ struct PhonesOwnWordTests {
             try scene.report("other", local: "c21", activity: "x21", by: Self.eve)
         }
         #expect(scene.store.rows == before)
-        // One that is known is renewed, and a day later there is room.
+        // A known activity is renewed, and a day later there is room for another.
         try scene.report("other", local: "c1", activity: "x1", by: Self.eve)
         scene.wait(.seconds(86_401))
         try scene.report("other", local: "c21", activity: "x21", by: Self.eve)
@@ -228,7 +228,7 @@ struct PhonesOwnWordTests {
 }
 
 extension Scene {
-    /// A report on somebody's own word.
+    /// Reports a card on the reporter's own authority.
     fileprivate mutating func report(
         _ device: String = "phone", local: String = "card", activity: String = "a", token: String? = nil,
         type: ActivityType? = nil, by reporter: Reporter, _ change: (inout CardReport) -> Void = { _ in }

@@ -4,13 +4,13 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What a diagnosis does not say: a scenario close to the one of each finding, without what makes it one.
+/// Tests that a finding is absent. Each scenario is close to the finding's own, but lacks its cause.
 extension DiagnosisTests {
     private static func refusal(_ status: Int, _ reason: String) -> SettleFlight.Outcome {
         .answered(.success(PushAnswer(status: status, reason: APNSReason(reason))))
     }
 
-    /// A live card whose next update was answered like this a while ago.
+    /// A live card whose next update got this answer a while ago.
     private static func answered(_ outcome: SettleFlight.Outcome) throws -> Scene {
         var scene = try Scene.live()
         scene.wait(.seconds(60))
@@ -29,7 +29,7 @@ extension DiagnosisTests {
             }
         ),
         (
-            // A token that is refused is of no environment any more.
+            // A refused token belongs to no environment any more.
             "environment-not-configured",
             {
                 var scene = Scene(environments: [.production])
@@ -45,14 +45,14 @@ extension DiagnosisTests {
         (
             "route-in-trouble",
             {
-                // Another app's.
+                // Routes of another app.
                 let other = Sample.bundle("com.example.other")
                 let status = try board(isHalt: false).map { (PushRoute(other, $0.key.environment), $0.value) }
                 return try Scene.live().diagnosis("a") { $0.routes = Dictionary(uniqueKeysWithValues: status) }
             }
         ),
         (
-            // What is over is not out of date.
+            // An activity that is over is not out of date.
             "stale-date-passed",
             {
                 var scene = try Scene.live(Sample.type("order") { $0.staleAfter = .seconds(600) })
@@ -70,7 +70,7 @@ extension DiagnosisTests {
             }
         ),
         (
-            // Another phone of the stretch was picked.
+            // The flight is for another phone of its range.
             "in-flight",
             {
                 try Scene.live().diagnosis("a") { facts in
@@ -114,7 +114,7 @@ extension DiagnosisTests {
             }
         ),
         (
-            // A newer one was sent since.
+            // A newer state was sent since.
             "held",
             {
                 var scene = try Scene.live()

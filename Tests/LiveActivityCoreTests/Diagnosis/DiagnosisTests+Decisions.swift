@@ -14,7 +14,7 @@ extension DiagnosisTests {
         return scene
     }
 
-    /// The decision about the phone, under the code of its reason.
+    /// Scenarios of the decision about the phone, by the code of its reason.
     static let decisions: [Row] = [
         Row("up-to-date", .note, ["wanted": 1, "sent": 1]) { try Scene.live().diagnosis("a") },
         Row("new-state", .waiting, ["next": "update, priority 5"]) {
@@ -126,7 +126,7 @@ extension DiagnosisTests {
         for (key, value) in row.evidence { #expect(finding.evidence[key] == value, "\(key)") }
         #expect(!finding.text.isEmpty)
         if row.severity == .blocked { #expect(finding.fix != nil, "what is blocked has a way out") }
-        // The gravest come first, and no token stands in full anywhere.
+        // The most severe findings come first, and no finding contains a whole token.
         #expect(findings.map(\.severity) == findings.map(\.severity).sorted(by: >))
         let all = findings.map { "\($0)" }.joined()
         for word in ["p2s", "u1", "u"] {
@@ -167,7 +167,7 @@ extension DiagnosisTests {
 }
 
 extension Scene {
-    /// As the server does: what is known first says what else to look at.
+    /// Returns the facts as the server loads them. The first rows tell which others are needed.
     func facts(_ activity: String?, of device: String) throws -> DiagnosisFacts {
         let (id, named) = (Sample.device(device), activity.map(Sample.activityID))
         let first = store.load(DiagnosisFacts.keys(of: id, named, in: app.bundleID))

@@ -4,12 +4,12 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// One scenario for each finding, played by commands; what is found of it, how bad, and by which values.
+/// Tests of each finding in a scenario played by commands: its severity and its evidence.
 struct DiagnosisTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let id: String
         let severity: DiagnosisFinding.Severity
-        /// Values that must stand in the evidence.
+        /// Values that the evidence must contain.
         let evidence: JSONObject
         let play: @Sendable () throws -> [DiagnosisFinding]
 
@@ -34,7 +34,7 @@ struct DiagnosisTests {
         .answered(.success(PushAnswer(status: status, reason: APNSReason(reason))))
     }
 
-    /// A live card whose next update is answered like this.
+    /// A live card whose next update gets this answer.
     private static func answered(_ outcome: SettleFlight.Outcome) throws -> [DiagnosisFinding] {
         var scene = try live()
         scene.wait(.seconds(60))
@@ -44,7 +44,7 @@ struct DiagnosisTests {
         return try scene.diagnosis("a")
     }
 
-    /// A phone that was wanted by an activity before anything was sent.
+    /// A phone that an activity wants, before anything was sent.
     private static func fresh(
         _ change: (inout RegisterDevice.Body) -> Void = { _ in }, startToken: String? = "p2s",
         put: (inout SetDesiredState.Body) -> Void = { _ in }
@@ -91,7 +91,7 @@ struct DiagnosisTests {
             return try scene.diagnosis()
         },
         Row("environment-mismatch", .warning, ["named": "production", "used": "sandbox"]) {
-            // Refused as of the other environment before the phone named its own.
+            // The token was refused for one environment before the phone named it.
             var scene = Scene()
             try scene.register(environment: nil)
             try scene.put(users: ["ann"])
@@ -288,7 +288,7 @@ struct DiagnosisTests {
         },
     ]
 
-    // MARK: - What was sent, and what is known of it
+    // MARK: - Pushes and their results
 
     static let sent: [Row] = [
         Row("last-push", .note, ["kind": "update", "revision": 2, "status": 200, "priority": 5, "code": "accepted"]) {

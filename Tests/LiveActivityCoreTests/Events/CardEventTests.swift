@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Which news makes which event, and that the same news again makes none.
+/// Tests of which reports and answers create which event. A repeated one creates none.
 struct CardEventTests {
     private static func refused(_ status: Int, _ reason: String) -> SettleFlight.Outcome {
         .answered(.success(PushAnswer(status: status, reason: APNSReason(reason))))
@@ -35,7 +35,7 @@ struct CardEventTests {
         #expect(event.run == 1 && event.revision == 1 && event.device == 7 && event.at == scene.now)
         #expect(event.reason == .firstState && event.subject == nil)
         try scene.settle(flight) { _ in Self.accepted }
-        // The phone reports what was told.
+        // The phone reports the card of the event.
         try scene.report(token: "u1")
         try scene.report(token: "u1")
         #expect(scene.kinds == [.started])
@@ -47,7 +47,7 @@ struct CardEventTests {
         #expect(scene.kinds.isEmpty)
         try scene.report(token: "u1")
         #expect(scene.kinds == [.started] && scene.events.first?.reason == .reported)
-        // What was thought lost comes after all.
+        // The answer that was thought lost comes after all.
         try scene.settle(flight) { _ in Self.accepted }
         #expect(scene.kinds == [.started])
     }
@@ -134,7 +134,7 @@ struct CardEventTests {
     }
 
     @Test func `a card that vanished is told by what says so`() throws {
-        // APNs's word about its token.
+        // The 410 about its token.
         var scene = try Scene.live()
         scene.forget()
         try scene.put("a", 2)
@@ -144,7 +144,7 @@ struct CardEventTests {
         #expect(scene.kinds == [.tokenDead, .ended])
         #expect(scene.events.map(\.reason) == [.tokenInactive, .tokenInactive])
         #expect(scene.events.first?.subject == .updateToken)
-        // Then the person's: it was swiped away.
+        // Then the person's dismissal.
         try scene.report("phone", .dismissed)
         #expect(scene.kinds == [.tokenDead, .ended, .dismissed])
 
@@ -168,7 +168,7 @@ struct CardEventTests {
         scene.wait(.seconds(1000))
         _ = try scene.inventory(sequence: 1)
         #expect(scene.kinds == [.started, .ended] && scene.events.last?.reason == .notListed)
-        // One that was never told has no end.
+        // A card whose start created no event creates none for its end.
         (scene, flight) = try starting()
         try scene.settle(flight) { _ in .answered(.failure(PushFailure(.unknownFate, "cut"))) }
         scene.wait(.seconds(1000))
@@ -268,7 +268,7 @@ struct CardEventTests {
         #expect(scene.events.first?.activity == nil && scene.events.first?.device == nil)
     }
 
-    // MARK: - Whoever does not belong
+    // MARK: - Phones outside the audience
 
     @Test func `a phone that reports on its own word is told of when its person is named, and not before`() throws {
         var scene = Scene()
@@ -306,7 +306,7 @@ struct CardEventTests {
 }
 
 extension Scene {
-    /// What was told, in order.
+    /// Events in order.
     var events: [EventRecord] { store.events }
     var kinds: [EventRecord.Kind] { store.events.map(\.kind) }
 

@@ -37,7 +37,7 @@ struct EventDocumentTests {
         let event = StoredEvent(number: 17, record: record)
         #expect(event.messageID == StoredEvent(number: 17, record: record).messageID)
         #expect(event.messageID != StoredEvent(number: 18, record: record).messageID)
-        // After a backup was restored the number is given again, at another time.
+        // After a restore, the number is used again with another time.
         var later = record
         later.at = Sample.now + .milliseconds(1)
         #expect(event.messageID != StoredEvent(number: 17, record: later).messageID)

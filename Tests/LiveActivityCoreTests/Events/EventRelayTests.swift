@@ -36,7 +36,7 @@ struct EventRelayTests {
         _ = relay.offer([], after: 10, through: 10)
         let reader = try relay.join(Sample.bundleID, EventFilter(), after: 3)
         #expect(relay.next(reader) == .read(after: 3))
-        // What comes meanwhile is in the store as well.
+        // Events that arrive meanwhile are also in the store.
         #expect(relay.offer([Self.event(11)], after: 10, through: 11) == [reader])
         relay.found([Self.event(4), Self.event(9)], through: 9, for: reader)
         #expect(Self.numbers(relay.next(reader)) == [4, 9])
@@ -44,7 +44,7 @@ struct EventRelayTests {
         relay.found([Self.event(11), Self.event(12)], through: 12, for: reader)
         #expect(Self.numbers(relay.next(reader)) == [11, 12])
         #expect(relay.next(reader) == .wait(at: 12))
-        // It was ahead of the relay: what it has does not come again.
+        // The reader was ahead of the relay, so events that it has do not come again.
         #expect(relay.offer([Self.event(12), Self.event(13)], after: 11, through: 13) == [reader])
         #expect(Self.numbers(relay.next(reader)) == [13])
     }
@@ -72,7 +72,7 @@ struct EventRelayTests {
         #expect(Self.numbers(relay.next(all)) == [1, 2, 3, 4, 5])
         #expect(Self.numbers(relay.next(some)) == [1, 4])
         #expect(Self.numbers(relay.next(its)) == [6])
-        // Nobody is woken for what is not theirs, and everybody knows how far they are.
+        // An event wakes only the readers that it is for, but all readers advance.
         #expect(relay.offer([Self.event(7, .started, "c")], after: 6, through: 7) == [all])
         #expect(relay.next(some) == .wait(at: 7) && relay.next(its) == .wait(at: 7))
     }
@@ -88,7 +88,7 @@ struct EventRelayTests {
             #expect(Self.numbers(relay.next(quick)) == [number])
         }
         #expect(relay.next(slow) == .cut)
-        // It comes back where it was.
+        // The reader returns to its earlier position.
         relay.leave(slow)
         let again = try relay.join(Sample.bundleID, EventFilter(), after: 0)
         #expect(relay.next(again) == .read(after: 0))

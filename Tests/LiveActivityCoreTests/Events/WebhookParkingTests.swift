@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// An activity whose events the endpoint refuses, beside others whose events it takes.
+/// Tests of an activity whose events the endpoint refuses, beside others whose events it takes.
 struct WebhookParkingTests {
     private static let key = WebhookKey(Sample.bundleID, "backend")
     private static let failed = WebhookQueue.Outcome.failed("HTTP 500")
@@ -14,7 +14,7 @@ struct WebhookParkingTests {
         return StoredEvent(number: number, record: record)
     }
 
-    /// The database, as far as a queue reads and writes it.
+    /// The part of the database that a queue reads and writes.
     private struct Stored {
         var place = WebhookPlace(key, position: 0)
         var waiting: [EventNumber: WebhookDelivery] = [:]
@@ -34,7 +34,7 @@ struct WebhookParkingTests {
             waiting.values.filter { $0.activity == activity }.sorted { $0.number < $1.number }
         }
 
-        /// - Parameter most: Of one activity.
+        /// - Parameter most: Limit for one activity.
         func state(most: Int) -> WebhookState {
             let activities = Set(waiting.values.map(\.activity))
             return WebhookState(
@@ -51,7 +51,7 @@ struct WebhookParkingTests {
         }
     }
 
-    /// 3000 events of activity 1, which the endpoint refuses, with those of others after each hundred.
+    /// 3000 events of activity 1, which the endpoint refuses. Every hundredth event is of another activity.
     private static let events = (1...3000).map { number in
         event(EventNumber(number), of: number % 100 == 0 ? 1 + ActivityNumber(number) : 1)
     }
@@ -76,7 +76,7 @@ struct WebhookParkingTests {
             stored.write(&queue)
             if queue.readThrough >= 3000 {
                 most = max(most, queue.waiting)
-                // Another activity has something to tell now and then.
+                // Another activity has an event from time to time.
                 let number = queue.readThrough + 100
                 queue.take([Self.event(number, of: 1 + number)], through: number)
             }
@@ -87,7 +87,7 @@ struct WebhookParkingTests {
         #expect(!queue.isDisabled)
         #expect(most <= WebhookQueue.Limits().stuckWindow + WebhookQueue.Limits().refill)
         #expect(stored.place.position >= queue.readThrough - 100)
-        // One after another they are given up; what waits is in the database.
+        // Events are given up one after another. The waiting ones are in the database.
         #expect(!stored.dead.isEmpty && stored.dead == Set(1...EventNumber(stored.dead.count)))
         #expect(stored.of(1).count == 2970 - stored.dead.count)
     }
@@ -104,7 +104,7 @@ struct WebhookParkingTests {
         stored.write(&queue)
         #expect(queue.waiting == WebhookQueue.Limits().stuckWindow)
         #expect(stored.of(1).count == 891)
-        // Another process reads what stands.
+        // Another process reads the stored state.
         queue = WebhookQueue(stored.state(most: WebhookState.waitingOfOne))
         var told: [EventNumber] = []
         while !stored.waiting.isEmpty || queue.waiting > 0, told.count < 2000 {
@@ -129,7 +129,7 @@ struct WebhookParkingTests {
             _ = queue.finish(1, Self.failed, at: now, dice: 1)
             now = try #require(queue.nextAt(after: now))
         }
-        // By now its own wait is an hour; the endpoint's is that of five failures.
+        // The event's own wait is now an hour. The endpoint's wait is that of five failures.
         queue.take([Self.event(2, of: 2)], through: 2)
         #expect(queue.isInTrouble)
         let time = now - .seconds(3600)
@@ -193,7 +193,7 @@ struct WebhookParkingTests {
                 tries += 1
             }
         }
-        // Another activity's first event goes after the wait of three failures, not of fifteen.
+        // Another activity's first event waits as after three failures, not fifteen.
         queue.take([Self.event(4, of: 4)], through: 4)
         #expect(queue.isInTrouble && queue.nextAt(after: now) == now + WebhookQueue.wait(tries: 3, dice: 1))
         #expect(queue.next(at: now + WebhookQueue.wait(tries: 3, dice: 1)) == [4])
@@ -234,7 +234,7 @@ struct WebhookParkingTests {
             #expect(queue.next(at: now) == [1])
             _ = queue.finish(1, Self.failed, at: now, dice: 1)
         }
-        // Somebody discards the event that was parked behind the one that was given up.
+        // An operator discards the event that was parked behind the one that was given up.
         stored.write(&queue)
         #expect(queue.refills.count == 1 && stored.waiting.count == 1)
         stored.waiting = [:]
@@ -274,7 +274,7 @@ struct WebhookParkingTests {
         #expect(!queue.isDisabled)
     }
 
-    /// Everything at once, with crashes, and one activity that is refused until late.
+    /// Tests all outcomes with crashes, and one activity that is refused until late.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `at least once and in order, with what is parked`(seed: UInt64) throws {
         var dice = SeededDice(seed: seed)
@@ -317,7 +317,7 @@ struct WebhookParkingTests {
             default:
                 now = now + .seconds(dice.roll(2000))
                 guard dice.chance(15) else { continue }
-                // A crash: the endpoint may have taken what nobody learned of.
+                // A crash. The endpoint may have taken events whose answer is lost.
                 taken += open.filter { _ in dice.chance(50) }
                 open = []
                 queue = WebhookQueue(stored.state(most: 1 + dice.roll(8)), limits: limits)

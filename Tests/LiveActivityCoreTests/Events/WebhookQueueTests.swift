@@ -12,7 +12,7 @@ struct WebhookQueueTests {
         return StoredEvent(number: number, record: record)
     }
 
-    /// A queue at position 0 with these events, by their activities.
+    /// A queue at position 0 with one event for each of these activities.
     private static func queue(
         _ activities: [ActivityNumber?], _ change: (inout WebhookQueue.Limits) -> Void = { _ in }
     ) -> WebhookQueue {
@@ -118,7 +118,7 @@ struct WebhookQueueTests {
         #expect(queue.next(at: now + .seconds(1800)) == [2])
     }
 
-    /// - Returns: When event 1 failed for the last time.
+    /// - Returns: Time of event 1's last failure.
     private static func fail(_ queue: inout WebhookQueue, _ times: Int, every pause: Duration) -> UnixTime {
         var time = Sample.now
         for _ in 0..<times {
@@ -139,7 +139,7 @@ struct WebhookQueueTests {
         #expect(queue.next(at: now).isEmpty)
         var time = try #require(queue.nextAt(after: now))
         #expect(time == now + .seconds(162))
-        // Only the first one's tries are used up.
+        // Only the first event's tries are used up.
         for _ in 0..<3 {
             #expect(queue.next(at: time) == [1])
             #expect(queue.next(at: time).isEmpty)
@@ -205,7 +205,7 @@ struct WebhookQueueTests {
         #expect(queue.isDisabled && queue.disabledAt == later)
         #expect(queue.next(at: later + .seconds(86_400)).isEmpty)
         #expect(queue.nextAt(after: later) == nil && queue.room == 0)
-        // 410 says so at once.
+        // A 410 disables the endpoint at once.
         queue = Self.queue([1])
         _ = queue.next(at: now)
         #expect(queue.finish(1, .unsubscribed, at: now, dice: 1) == [.disabled("HTTP 410: it wants no more")])
@@ -287,7 +287,7 @@ struct WebhookQueueTests {
         #expect(queue.next(at: now) == [6])
     }
 
-    /// Everything at once, with crashes: what was written is all that a new queue knows.
+    /// Tests all outcomes with crashes. A new queue knows only what was written.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `at least once, in order, whatever fails and crashes`(seed: UInt64) throws {
         var dice = SeededDice(seed: seed)
@@ -302,7 +302,7 @@ struct WebhookQueueTests {
         var queue = WebhookQueue(stored, limits: limits)
         var now = Sample.now
         var open: [EventNumber] = []
-        /// What the endpoint took, in the order in which it did.
+        /// Events that the endpoint took, in order.
         var taken: [EventNumber] = []
 
         func write() {
@@ -333,7 +333,7 @@ struct WebhookQueueTests {
             default:
                 now = now + .seconds(dice.roll(2000))
                 guard dice.chance(20) else { continue }
-                // A crash: the endpoint may have taken what nobody learned of.
+                // A crash. The endpoint may have taken events whose answer is lost.
                 taken += open.filter { _ in dice.chance(50) }
                 open = []
                 queue = WebhookQueue(stored, limits: limits)
@@ -341,7 +341,7 @@ struct WebhookQueueTests {
         }
         #expect(queue.waiting == 0 && queue.readThrough == total, "seed \(seed)")
         #expect(Set(taken) == Set(events.map(\.number)), "seed \(seed)")
-        // The first time that each is told is after all earlier ones of its activity were.
+        // Each event is first sent after all earlier events of its activity.
         for activity in Set(events.map(\.record.activity)) {
             let its = Set(events.filter { $0.record.activity == activity }.map(\.number))
             var firsts: [EventNumber] = []

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What is read out of timelines, so that a day can be played anew.
+/// Tests of what is read from timelines, so that a day can be replayed.
 struct RecordedCardTests {
     private static let device: DeviceKey = 5
 
@@ -57,7 +57,7 @@ struct RecordedCardTests {
         ])
         #expect(card.acts.isEmpty)
         #expect(card.reports == .after(.zero) && card.token == .after(.zero) && card.confirmsEnd == .after(.zero))
-        // Long before the push it was the app.
+        // The report came long before the push, so the app had started the card.
         let own = try Self.card([Self.entry(.reported, 10, "active"), Self.entry(.start, 30, "", .firstState)])
         #expect(own.acts.map(\.deed) == [.starts] && own.reports == .never)
     }
@@ -93,7 +93,7 @@ struct RecordedCardTests {
         #expect((figures.starts, figures.updates, figures.ends, figures.fallbacks) == (0, 2, 1, 1))
         #expect((figures.high, figures.low, figures.alerts, figures.endedIdle) == (1, 2, 0, 1))
         #expect(figures.reasons == [.newState: 1, .staleDateRenewed: 1, .activityEnded: 1])
-        // The fourth went out with the end.
+        // The fourth state was sent with the end.
         #expect((figures.changes.sent, figures.changes.together, figures.changes.unsent) == (1, 2, 0))
         #expect(figures.waits == [.seconds(8)] && figures.wait(0.5) == .seconds(8) && DayFigures().wait(1) == nil)
     }

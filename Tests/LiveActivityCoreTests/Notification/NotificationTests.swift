@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Ordinary notifications: durable, at least once, under one name.
+/// Tests that ordinary notifications are durable and sent at least once, under one id.
 @Suite struct NotificationTests {
     private func scene(_ token: String? = "d1") throws -> Scene {
         var scene = Scene()
@@ -128,7 +128,7 @@ import Testing
         try scene.notify(number: 1)
         try scene.notify(number: 2)
         let flight = try scene.claimNotifications().flight
-        // While the answer is on its way the app registers a new token.
+        // The app registers a new token while the answer is on its way.
         try scene.say { $0.deviceToken = Sample.token("d2") }
         try scene.settle(.init(claimedAt: scene.now, seats: [flight.seats[0]])) { _ in .success(.refusal(reason)) }
         let token = try #require(scene.store.rows.deviceTokens[.init(7, .device, "")])
@@ -137,7 +137,7 @@ import Testing
             scene.store.rows.owners[.init(Sample.bundleID, TokenValue(Sample.token("d1", as: DeviceTokenKind.self)))]?
                 .deadAt != nil)
         #expect(scene.store.rows.deviceTokens[.init(7, .pushToStart, "order")]?.deadAt == nil)
-        // What waits goes to the new one, and so does what the old one was refused.
+        // Waiting notifications go to the new token, as do those that the old one was refused.
         scene.wait(.seconds(15))
         let next = try scene.claimNotifications().flight.seats
         #expect(next.map(\.request?.destination) == Array(repeating: .device(Sample.token("d2")), count: 2))
@@ -245,7 +245,7 @@ import Testing
             _ = try scene.inventory(sequence: sequence)
             let sent = try scene.deliverNotifications().map(\.notification.kind)
             #expect(sent == (sequence == 2 ? [.background] : []), "after start \(sequence)")
-            // What failed is ended, so that it is not started over and over.
+            // The failed activity is ended, so that it is not started again and again.
             try scene.end("a\(sequence)")
         }
     }

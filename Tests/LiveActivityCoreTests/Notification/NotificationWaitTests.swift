@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// When a notification is looked at again that could not go out as a whole: never without a pause.
+/// Tests of when a notification is looked at again that could not be sent to all phones. There is always a pause.
 struct NotificationWaitTests {
-    /// One notification to so many phones of a person, in production but for those of the others.
+    /// A notification to several phones of a person. The phones use production, except those in `sandbox`.
     private static func scene(_ phones: Int, sandbox: Set<Int> = []) throws -> Scene {
         var scene = Scene()
         for number in 1...phones {
@@ -24,7 +24,7 @@ struct NotificationWaitTests {
         _ scene: inout Scene, _ gate: CircuitGate = .open, pace: Pacer.Grant = Pacer.unlimited,
         environments: Set<APNSEnvironment>
     ) throws -> ClaimNotifications.Reply {
-        // One phone a page.
+        // Allows one phone a page.
         var limits = ClaimNotifications.Limits()
         limits.pushes = 2
         return try scene.run(
@@ -39,7 +39,7 @@ struct NotificationWaitTests {
         let full = Pacer.Grant(pushes: 100, activityPushes: 10, onTheWay: [number: 10], halvings: 0)
         #expect(try Self.claim(&scene, pace: full, environments: [.production]).flight.seats.isEmpty)
         #expect(scene.store.nextNotificationAt == scene.now + Pacer.pause)
-        // With room it goes on, page by page.
+        // With room, it continues page by page.
         scene.wait(Pacer.pause)
         #expect(try Self.claim(&scene, environments: [.production]).flight.seats.count == 1)
         #expect(scene.store.nextNotificationAt == scene.now)
@@ -55,7 +55,7 @@ struct NotificationWaitTests {
         #expect(reply.flight.seats.isEmpty && reply.held == [route])
         #expect(scene.store.lastChanges.addressees.count == 1)
         #expect(scene.store.nextNotificationAt == until)
-        // Once it is open, all of them go out: those who waited the longest first.
+        // Once the route is open, all are sent. The phones that have waited longest come first.
         scene.now = until
         var sent: [DeviceKey] = []
         for _ in 1...3 {
@@ -79,7 +79,7 @@ struct NotificationWaitTests {
 
     @Test func `what is left of one that is over, since it cannot be read, is looked at once a minute`() throws {
         var scene = try Self.scene(2)
-        // The count says two; one of the rows is not to be had.
+        // The count says two, but one of the rows is missing.
         scene.store.edit { draft in
             if let key = draft.snapshot.addressees.keys.max() { draft.remove(key) }
         }

@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What happens to a start on a phone that shows as many cards of the app as a system shows.
+/// Tests of starts on a phone that shows as many of the app's cards as the system allows.
 struct CeilingTests {
-    /// A phone with two cards of two allowed: `old` of relevance 1, `new` of relevance 0.5.
+    /// A phone with two of two allowed cards: `old` of relevance 1 and `new` of relevance 0.5.
     private func scene(_ atCeiling: TypePolicy.AtCeiling, tokens: Bool = true) throws -> Scene {
         let type = Sample.type(activityIDAttribute: "/id") { policy in
             policy.atCeiling = atCeiling
@@ -23,7 +23,7 @@ struct CeilingTests {
         return scene
     }
 
-    /// Claims, evicts and answers until nothing is due; what was sent, by activity and kind.
+    /// Claims, evicts and answers until nothing is due. Returns the pushes by kind and activity.
     private func deliver(_ scene: inout Scene) throws -> [String] {
         var sent: [String] = []
         for _ in 0..<20 {
@@ -70,7 +70,7 @@ struct CeilingTests {
         try scene.end("old")
         try scene.put("old", 8) { $0.reopen = true }
         #expect(try scene.activity("old").run == 2)
-        // In its next run it is as any other, and another makes room for it.
+        // In its next run it is like any other, and another card is evicted for it.
         scene.wait(.seconds(60))
         #expect(try deliver(&scene) == ["end new"])
         scene.wait(Reconciler.ceilingRecheck)

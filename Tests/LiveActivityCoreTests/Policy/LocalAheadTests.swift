@@ -4,7 +4,8 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// The app changes its card itself: what that was based on is not pushed, the next state wins.
+/// Tests of an app that changes its card itself. The state it was based on is not pushed, and the next one replaces
+/// it.
 struct LocalAheadTests {
     /// A phone that shows a state of its own, based on the newest revision.
     private func scene(_ type: ActivityType = Sample.type(), after: Duration = .seconds(5)) throws -> Scene {
@@ -106,7 +107,7 @@ struct LocalAheadTests {
         }
         scene.wait(.seconds(10))
         #expect(try scene.deliver().map(\.plan.reason.code) == [.localAheadOver])
-        // What the phone says now may be from before that push: it is not ahead again by it.
+        // The report may be from before that push, so it does not put the app ahead again.
         try scene.report(token: "u1") { report in
             report.contentState = ["status": "by the app"]
             report.basedOn = 1

@@ -4,11 +4,11 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What the keys of a policy do to the push that goes out; those with rules of their own have tests of their own.
+/// Tests of the policy keys that shape a push. Keys with rules of their own have their own tests.
 struct PolicyKeyTests {
     private static let state: JSONObject = ["status": "ready", "step": 1]
 
-    /// The body of the push that is decided for a situation.
+    /// Returns the body of the push that is decided for a situation.
     private func body(_ situation: Situation) throws -> JSONValue {
         guard case .send(let plan) = situation.decision else { throw Scene.NotFound() }
         let content = ContentRecord(

@@ -4,18 +4,18 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What a policy promises, over a thousand lives of a phone each, by seeded dice.
+/// Tests of a policy's promises, each over a thousand random lives of a phone.
 struct PolicyPropertyTests {
     static let cases = 1000
 
-    /// One push that left, and what the activity's newest revision was then.
+    /// A push that was sent, and the activity's newest revision at that time.
     struct Sent {
         var at: UnixTime
         var plan: PushPlan
         var timestamp: Int64
     }
 
-    /// Lets time pass and everything go out that becomes due in it, APNs taking every push.
+    /// Lets time pass and sends every push that becomes due. APNs takes all of them.
     static func pass(_ duration: Duration, _ scene: inout Scene, _ sent: inout [Sent]) throws {
         let end = scene.now + duration
         for _ in 0..<400 {
@@ -29,7 +29,7 @@ struct PolicyPropertyTests {
         scene.now = max(scene.now, end)
     }
 
-    /// A live card with this policy, up to date and past its first minute; made once and copied.
+    /// A live card with this policy, up to date and past its first minute. Make it once and copy it.
     static func live(_ change: (inout TypePolicy) -> Void) throws -> Scene {
         var scene = try Scene.live(Sample.type("order", activityIDAttribute: nil, change))
         var sent: [Sent] = []
@@ -109,7 +109,7 @@ struct PolicyPropertyTests {
                 let later = high[index...]
                 #expect(later.count { $0.at < time + .seconds(3600) } <= limit.perHour, label)
                 #expect(later.count { $0.at < time + .seconds(86_400) } <= limit.perDay, label)
-                // The interval is for states: an alert goes at once.
+                // The interval applies to states. An alert is sent at once.
                 if index > 0, !push.plan.carriesAlert { #expect(high[index - 1].at + interval <= time, label) }
             }
         }
@@ -192,11 +192,11 @@ struct PolicyPropertyTests {
         }
     }
 
-    /// A card as a phone shows it: what is not newer is ignored, whether push or the app's own.
+    /// A card as a phone shows it. It ignores pushes and its own updates unless they are newer.
     private struct Shown {
         var revision: Revision
         var timestamp: Int64
-        /// What the app's own state was based on, while it is shown.
+        /// Revision and time of the app's own state, while it is shown.
         var local: (basedOn: Revision, at: UnixTime)?
     }
 

@@ -14,7 +14,7 @@ struct QuietHoursTests {
             holdsAlerts: holdsAlerts, zones: zones)
     }
 
-    /// Berlin's clock is put forward at 2026-03-29T01:00:00Z (02:00 to 03:00) and back at 2026-10-25T01:00:00Z.
+    /// Berlin's clock goes forward at 2026-03-29T01:00:00Z (02:00 to 03:00) and back at 2026-10-25T01:00:00Z.
     @Test(arguments: [
         ("ordinary night", "22:00", "07:00", "2026-01-10T21:00:00Z", "2026-01-11T06:00:00Z"),
         ("after midnight", "22:00", "07:00", "2026-01-11T05:59:59Z", "2026-01-11T06:00:00Z"),
@@ -142,7 +142,7 @@ struct QuietHoursTests {
     }
 
     static func time(_ text: String) -> UnixTime? {
-        // The inverse of a time's description, by the days of each month.
+        // Inverts a time's description, using the lengths of the months.
         let parts = text.dropLast().split(whereSeparator: { "-T:".contains($0) }).compactMap { Int64($0) }
         guard parts.count == 6 else { return nil }
         func isLeap(_ year: Int64) -> Bool { year.isMultiple(of: 4) && !year.isMultiple(of: 100) }

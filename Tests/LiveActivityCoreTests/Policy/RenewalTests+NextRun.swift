@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-// The second card of a renewal, when the activity begins anew before its token is there.
+// Tests of a renewal's second card when the activity begins its next run before the card's token is known.
 extension RenewalTests {
-    /// The second card has no token, the activity began anew, and the next run's start is out.
+    /// A scene whose second card has no token, after the start of the next run was sent.
     private func startedAnew() throws -> Scene {
         var scene = try renewing(Self.restarting)
         try scene.report(local: "second")

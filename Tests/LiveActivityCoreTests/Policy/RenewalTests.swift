@@ -4,8 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// iOS stops updating a card after 8 hours: it is started anew before, once, and the first is ended when the second has
-/// its token.
+/// Tests of renewal. iOS stops updating a card after 8 hours, so a second card is started once before that.
+///
+/// The first card is ended when the second has its token.
 struct RenewalTests {
     static let type = Sample.type { $0.renewal = true }
     static let restarting = Sample.type { policy in
@@ -13,17 +14,17 @@ struct RenewalTests {
         policy.restart = .always
     }
 
-    /// A live card, just before its renewal is due.
+    /// A live card just before its renewal is due.
     private func scene(_ type: ActivityType = Self.type) throws -> Scene {
         var scene = try Scene.live(type)
         try scene.deliver()
         scene.wait(Reconciler.renewalAge - .seconds(10))
-        // The app was open in the meantime: its reports do not put the renewal off.
+        // The app was open meanwhile. Its reports do not delay the renewal.
         try scene.report(token: "u1")
         return scene
     }
 
-    /// The second start is out.
+    /// A scene in which the second start was sent.
     func renewing(_ type: ActivityType = Self.type) throws -> Scene {
         var scene = try scene(type)
         scene.now = try #require(scene.store.nextWakeAt)
@@ -69,7 +70,7 @@ struct RenewalTests {
         let update = try scene.deliver()
         #expect(update.map(\.plan.kind) == [.update])
         #expect(update.first?.phone.updateToken?.value == TokenValue(Sample.token("u1", as: UpdateTokenKind.self)))
-        // The card is there, and its token is not.
+        // The card is reported, but its token is not.
         try scene.report(local: "second")
         #expect(try scene.deliver().isEmpty)
         #expect(try scene.card().localID == Sample.local("card"))
@@ -85,7 +86,7 @@ struct RenewalTests {
         #expect(sent.last?.phone.updateToken?.value == TokenValue(Sample.token("u2", as: UpdateTokenKind.self)))
         let card = try scene.card()
         #expect(card.localID == Sample.local("second") && !card.isRenewing && card.state == .live)
-        // Late news of the first card touches nothing.
+        // Late reports of the first card change nothing.
         try scene.report(local: "card", .ended)
         try scene.report(local: "card", token: "u1")
         #expect(try scene.card() == card)
@@ -99,7 +100,7 @@ struct RenewalTests {
         try scene.put { $0.restart = restart }
         try scene.report(local: "card", .dismissed)
         #expect(try scene.card().state == .dismissed)
-        // No third card, whatever is set: the second start is open.
+        // No third card is started with any setting, because the second start is open.
         try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
         scene.wait(.seconds(60))
         #expect(try scene.deliver().isEmpty)
@@ -230,7 +231,7 @@ struct RenewalTests {
         for isReported in [true, false] {
             var scene = try renewing(Self.restarting)
             if isReported { try scene.report(local: "second") }
-            // Its person leaves, the first card is over, and they come back.
+            // The person leaves, the first card is over, and the person rejoins.
             try scene.changeAudience(remove: ["ann"])
             let answer = PushAnswer(status: status, reason: status == 410 ? .known(.expiredToken) : nil)
             #expect(try scene.deliver(answer).map(\.plan.kind) == [.end])
@@ -240,11 +241,11 @@ struct RenewalTests {
             #expect(try scene.deliver().isEmpty)
             #expect(try scene.card().hasOpenStart)
             var swiped = scene
-            // With its token it is their card.
+            // With its token, the second card is theirs.
             try scene.report(local: "second", token: "u2")
             #expect(try scene.card().state == .live)
             #expect(try scene.deliver().map(\.plan.kind) == [.update])
-            // Without it, it is theirs to swipe away; then a third takes its place.
+            // Without its token, they can swipe it away. Then a third card takes its place.
             guard isReported else { continue }
             try swiped.report(local: "second", .dismissed)
             #expect(try swiped.card().state == .dismissed)
@@ -256,7 +257,7 @@ struct RenewalTests {
         var scene = try renewing(Self.restarting)
         try scene.changeAudience(remove: ["ann"])
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        // Without a token, and too late to be the card that stays.
+        // The report has no token, and comes too late for the card to be the one that stays.
         try scene.report(local: "second")
         try scene.changeAudience(add: ["ann"])
         scene.wait(.seconds(3600))
@@ -302,7 +303,7 @@ struct RenewalTests {
             scene.now = try #require(try scene.card().predecessor.dueAt)
         }
         #expect(scene.now < began + Reconciler.activityLifetime - Reconciler.renewalAge)
-        // The person swipes away the second one: a third is to take its place.
+        // The person swipes away the second card, so a third one takes its place.
         try scene.report(local: "second", .dismissed)
         let sent = try scene.deliver()
         #expect(sent.map(\.plan.kind) == [.end, .start] && sent.first?.plan.part == .predecessor)

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A stale date counts from the last accepted call, even one that changed nothing, and phones are told in time.
+/// Tests of stale dates. They count from the last accepted call, changed or not, and phones get the new date in time.
 struct StaleRefreshTests {
     private static let staleAfter = Duration.seconds(600)
 
@@ -15,7 +15,7 @@ struct StaleRefreshTests {
         return scene
     }
 
-    /// The stale date in the bytes of a push.
+    /// Returns the stale date in the bytes of a push.
     private func staleDate(_ seat: Flight.Seat, _ scene: Scene) throws -> Int? {
         let activity = try scene.activity()
         let content = try #require(scene.store.rows.contents[activity.number])
@@ -41,7 +41,7 @@ struct StaleRefreshTests {
         #expect(sent.first?.plan.carriesAlert == false)
         let date = try scene.activity().acceptedAt + Self.staleAfter
         #expect(try sent.first.flatMap { try staleDate($0, scene) } == Int(date.seconds))
-        // Nobody set it since: the card may become stale.
+        // No call has come since, so the card may become stale.
         #expect(scene.store.nextWakeAt == nil)
         #expect(try scene.deliver().isEmpty)
     }
@@ -69,7 +69,7 @@ struct StaleRefreshTests {
         scene.wait(.seconds(300))
         try scene.put("a", 1)
         scene.wait(.seconds(10))
-        // Its token is new: it gets the newest state, with the newest stale date.
+        // The new token gets the newest state with the newest stale date.
         try scene.report(token: "u2")
         #expect(try scene.deliver().map(\.plan.reason.code) == [.freshToken])
         scene.now = try #require(scene.store.nextWakeAt)

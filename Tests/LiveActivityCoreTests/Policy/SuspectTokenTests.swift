@@ -3,9 +3,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Two starts that no later inventory lists say that the phone has another push-to-start token by now.
+/// Tests of a suspect push-to-start token: two starts that no later inventory lists show that the phone has another.
 struct SuspectTokenTests {
-    /// Starts, and lets an inventory after the start's expiration say that nothing came of it.
+    /// Starts an activity, and sends an inventory after the start's expiration that does not list it.
     private func miss(_ scene: inout Scene, _ id: String, _ sequence: Int64) throws {
         try scene.put(id, users: ["ann"])
         scene.wait(.seconds(120))
@@ -45,7 +45,7 @@ struct SuspectTokenTests {
         var scene = Scene()
         try scene.register()
         try miss(&scene, "a", 1)
-        // Whatever opens the app makes it say its token again: that proves nothing.
+        // The app reports its token each time it is opened, so the report proves nothing.
         try scene.registerStart("phone", "p2s")
         #expect(try token(scene).missedStarts == 1)
         try miss(&scene, "b", 2)

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// An ordinary notification in place of a card that cannot be shown: never both, and once.
+/// Tests of fallback notifications in place of a card that cannot be shown: at most one, and never both.
 @Suite struct FallbackTests {
     private static func type(_ change: (inout TypePolicy) -> Void = { _ in }) throws -> ActivityType {
         let template = try AlertTemplate(
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// A phone that has a device token, and a push-to-start token unless it is `nil`.
+    /// A phone with a device token, and with a push-to-start token unless it is `nil`.
     private static func scene(startToken: String? = "p2s", _ type: ActivityType? = nil) throws -> Scene {
         var scene = Scene(try type ?? Self.type())
         try scene.register(startToken: startToken)
@@ -51,11 +51,11 @@ import Testing
         let text = try Self.text(try #require(sent.first))
         #expect(text == ("Order is baking", "Step 1"))
         #expect(try scene.decision() == .nothing(Reason(.fellBack)))
-        // The next state brings no alert: it is no reason for another.
+        // The next state has no alert, so it is no reason for another notification.
         scene.wait(.seconds(5))
         try scene.put("a", 2)
         #expect(try scene.deliver().isEmpty && scene.deliverNotifications().isEmpty)
-        // One with an alert is, once for its id.
+        // A state with an alert is, once for each alert id.
         scene.wait(.seconds(5))
         for _ in 0..<2 {
             try scene.put("a", 3) { body in
@@ -130,7 +130,7 @@ import Testing
         var scene = try Self.scene(startToken: nil)
         try scene.put(users: ["ann"])
         try scene.deliver()
-        // Before it leaves as well as after.
+        // This holds before the notification has left as well as afterwards.
         try scene.registerStart("phone", "p2s")
         #expect(try scene.deliver().isEmpty)
         #expect(try scene.deliverNotifications().count == 1)
@@ -149,7 +149,7 @@ import Testing
         #expect(start.seats.map(\.plan.carriesAlert) == [true])
         let until = scene.now + .seconds(20)
         try scene.settle(start) { _ in .awaited(until: until) }
-        // The clock is set forward, so that the start counts as failed; and no card can be shown any more.
+        // The clock is set forward, so the start counts as failed. No card can be shown any more.
         scene.wait(.seconds(2400))
         try scene.say { $0.activitiesEnabled = false }
         _ = try scene.inventory(sequence: 1)
@@ -187,7 +187,7 @@ import Testing
         let reopening = SetDesiredState(
             app: scene.app.bundleID, id: Sample.activityID("a"), type: scene.type, body: body, now: scene.now)
         var together = scene.store
-        // The commit of the first was of unknown fate.
+        // The first commit had an unknown outcome.
         together.run(together: [.init(ended), .init(reopening), .init(ended)])
         _ = try scene.run(ended)
         _ = try scene.run(reopening)
@@ -200,7 +200,7 @@ import Testing
         try scene.put(users: ["ann"])
         try scene.deliver(.refusal(.unregistered))
         scene.wait(.seconds(60))
-        // The second state brings an alert, and there is neither a way to a card nor to the phone.
+        // The second state brings an alert, and the phone can get neither a card nor a notification.
         try scene.put("a", 2) { $0.alert = SetDesiredState.AlertWish(Sample.alert) }
         try scene.deliver()
         try scene.deliverNotifications(.refusal(.badDeviceToken))
@@ -217,7 +217,7 @@ import Testing
         try scene.say { $0.deviceToken = Sample.token("d1") }
         try scene.deliver()
         #expect(scene.waiting == (0, 0))
-        // Allowed, it is told.
+        // With permission, the notification is sent.
         try scene.say { $0.notificationAuthorization = "authorized" }
         try scene.deliver()
         #expect(try scene.deliverNotifications().count == 1)
@@ -261,7 +261,7 @@ import Testing
     @Test func `a start that our estimate holds back past the start window is told instead`() throws {
         var scene = try Self.scene()
         var starts = 0
-        // As many as there may be at once.
+        // Starts as many as the budget allows at once.
         for number in 1...20 {
             try scene.put("a\(number)", users: ["ann"])
             guard try scene.deliver().map(\.plan.kind) == [.start] else { break }
@@ -276,7 +276,7 @@ import Testing
         #expect(try scene.deliverNotifications().isEmpty)
         scene.wait(.seconds(301))
         try scene.deliver()
-        // This one and the one before it.
+        // The notification of this activity and the one before it.
         let sent = try scene.deliverNotifications()
         #expect(
             sent.count <= 2 && sent.contains { $0.notification.fallback?.activity == (try? scene.activity().number) })
@@ -287,7 +287,7 @@ import Testing
 
     // MARK: - Properties
 
-    /// Whatever happens in whatever order: a state is told by a card or by a notification, never by both.
+    /// Tests that no order of events shows a state both by a card and by a notification.
     @Test(arguments: UInt64(1)...20)
     func `never both, over any history`(seed: UInt64) throws {
         for round in 0..<50 {
@@ -298,12 +298,12 @@ import Testing
     }
 }
 
-/// A phone whose ways open and close by seeded dice, and what APNs took for it.
+/// A phone whose tokens and settings change at random, and the pushes that APNs took for it.
 private struct FallbackHistory {
     var dice: SeededDice
     var scene: Scene
     var faults: [String] = []
-    /// What was told by a notification, and by a start that APNs has or may have.
+    /// Revisions in notifications. `shown` holds those in starts that APNs has or may have.
     private var told: Set<Revision> = []
     private var shown: Set<Revision> = []
     private var step = 0

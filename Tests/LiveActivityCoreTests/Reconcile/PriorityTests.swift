@@ -75,7 +75,7 @@ struct PriorityTests {
             try plan {
                 $0.alert(); $0.desired.activity.phase = .ended
             }.carriesAlert)
-        // Neither a repeated end nor one for a person who left is worth a sound.
+        // A repeated end makes no sound, and neither does an end for a person who left.
         #expect(
             try !plan {
                 $0.alert(); $0.phone.card.columns.isWanted = false

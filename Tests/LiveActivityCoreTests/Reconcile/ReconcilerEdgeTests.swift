@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Decisions where one condition more or less makes the difference.
+/// Tests of decisions that depend on a single condition.
 struct ReconcilerEdgeTests {
     private static let hour = Duration.seconds(3600)
 
@@ -118,7 +118,7 @@ struct ReconcilerEdgeTests {
         #expect(try scene.deliver().isEmpty)
         #expect(try scene.run(EvictCard(app: scene.app, activity: number, device: 7, now: scene.now)))
         #expect(try scene.deliver().map(\.plan.kind) == [.end])
-        // It is ending already; and one that the person swiped away is not there.
+        // The card is ending already. A card that was swiped away is not there.
         #expect(try !scene.run(EvictCard(app: scene.app, activity: number, device: 7, now: scene.now)))
         var swiped = try Scene.live()
         try swiped.report("phone", .dismissed)

@@ -8,7 +8,7 @@ struct ReconcilerPropertyTests {
     private static let seed: UInt64 = 3
     private static let cases = 4000
 
-    /// Any situation whatever, likely or not.
+    /// Returns a random situation, likely or not.
     static func anything(_ dice: inout SeededDice) -> Situation {
         func time(_ dice: inout SeededDice) -> UnixTime {
             Sample.now + .seconds(dice.pick([-90_000, -50_000, -4000, -70, -10, -1, 0, 1, 10, 70, 4000, 50_000]))

@@ -4,14 +4,14 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A situation and what is decided of it.
+/// A situation and the decision about it.
 struct Situation: Sendable, CustomTestStringConvertible {
     var desired: DesiredSituation
     var phone: PhoneSituation
     var now = Sample.now
     let name: String
 
-    /// An active activity at revision 3, begun an hour ago, on a phone that can be started; no card.
+    /// An active activity at revision 3, begun an hour ago, on a phone that has no card and can be started.
     init(_ name: String, _ change: (inout Situation) -> Void = { _ in }) {
         self.name = name
         var activity = ActivityRecord(
@@ -262,7 +262,7 @@ struct ReconcilerTests {
 
     static var rows: [Row] { noCard + card + ends }
 
-    /// An end accepted so many times, the last so long ago.
+    /// A situation whose end was accepted the given number of times. The next try is due after `due`.
     static func ending(
         _ name: String, tries: Int, due: Duration?, _ change: (inout Situation) -> Void = { _ in }
     ) -> Situation {

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Days, midnights, and cards that apps started themselves.
+/// Tests of days, midnights, and cards that apps started themselves.
 struct RefreshDayTests {
     @Test func `N2: the refresh is due again at the earliest local midnight, or when the provider wants it`() throws {
         var scene = RefreshScene()
@@ -35,7 +35,7 @@ struct RefreshDayTests {
         try scene.report(state: .dismissed, shows: nil)
         try scene.ask()
         try scene.compute { _ in RefreshScene.show(2) }
-        // The same day: what the person swiped away stays away.
+        // On the same day, a card that was swiped away is not started again.
         #expect(scene.activity()?.run == 1)
         #expect(scene.card()?.state == .dismissed)
         scene.now = try #require(scene.record?.dueAt)
@@ -121,7 +121,7 @@ struct RefreshDayTests {
             #expect(zone.memo == nil)
             return RefreshScene.show(1, memo: 2)
         }
-        // Kept for the day, for who comes back; forgotten on the next.
+        // The memo is kept for the rest of the day in case the person comes back. The next day it is deleted.
         #expect(scene.store.rows.memos.count == 2)
         scene.now = scene.now + .seconds(86_400)
         try scene.compute { _ in RefreshScene.show(1, memo: 3) }

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Answers that come at the wrong moment, or ask for the impossible.
+/// Tests of answers that come at the wrong moment or ask for the impossible.
 struct RefreshEdgeTests {
     @Test func `what a run says while another one is under way is not written`() throws {
         var scene = RefreshScene()
@@ -40,7 +40,7 @@ struct RefreshEdgeTests {
         try scene.finish(run) { _ in RefreshScene.show(1) }
         #expect(scene.state(on: "phone") == .object(Sample.state(1)))
         #expect(scene.activity(on: "tablet") == nil)
-        // Its move has asked anew.
+        // The device's move has asked for another refresh.
         let next = try #require(try scene.claim().first)
         #expect(next.zones.map(\.name) == ["Asia/Tokyo", "Europe/Berlin"])
     }

@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Asks, claims, answers, failures and crashes in any order.
+/// Tests of requests, claims, answers, failures and crashes in any order.
 struct RefreshPropertyTests {
     @Test(arguments: [UInt64(1), 501, 1001, 1501])
     func `no ask is lost, one run goes on at a time, and many asks are few runs`(first: UInt64) throws {
@@ -13,7 +13,7 @@ struct RefreshPropertyTests {
             var scene = RefreshScene()
             try scene.register()
             var open: [RefreshRun] = []
-            // What the backend knows; a run reads it when it begins, as a provider does.
+            // The backend's knowledge. A run reads it when it begins, as a provider does.
             var truth = 1
             var read: [Int64: Int] = [:]
             var (asks, runs, again) = (0, 0, 0)
@@ -27,7 +27,7 @@ struct RefreshPropertyTests {
                     let claimed = try scene.claim()
                     runs += claimed.count
                     for run in claimed {
-                        // Whoever is claimed while a run of this process holds its lease would make two.
+                        // A claim while a run of this process holds its lease would make two runs.
                         #expect(open.isEmpty, "seed \(seed)")
                         read[run.fence] = truth
                         open.append(run)
@@ -49,9 +49,9 @@ struct RefreshPropertyTests {
                 default: scene.now = scene.now + .seconds(dice.roll(4))
                 }
             }
-            // A run is asked for, or does what an earlier one failed to do.
+            // A run is either asked for or repeats one that failed.
             #expect(runs <= asks + again, "seed \(seed)")
-            // The world calms down: whatever was asked is computed, with what was true last.
+            // Faults stop. Everything that was asked for is computed with the latest knowledge.
             scene.node += 1
             for _ in 0..<5 {
                 scene.now = scene.now + .seconds(400)
@@ -63,7 +63,7 @@ struct RefreshPropertyTests {
         }
     }
 
-    /// A provider that locks the first goal it chose for the day, as its memo says.
+    /// Answers as a provider that keeps the first goal it chose for the day in its memo.
     private static func choose(_ due: [Int], _ memo: [UInt8]?, day: String) -> FinishRefresh.Zone.Outcome {
         let lock = memo.flatMap { try? JSONValue(parsing: $0).object }
         let locked = lock?["day"]?.string == day ? lock?["goal"]?.int : nil

@@ -10,7 +10,7 @@ struct RefreshScene {
     var node: Int64 = 1
     var app: AppSettings
     private var nextKey: DeviceKey = 7
-    /// Rules by zone; UTC for others.
+    /// Rules by zone. Other zones use UTC.
     var zones = ZoneTable()
 
     static let user = Sample.user("ann")
@@ -111,7 +111,7 @@ struct RefreshScene {
         try run(ReportCard(app: app, device: Sample.device(device), report: report, now: now))
     }
 
-    /// What a claim of the dispatcher would send now.
+    /// Returns the pushes that a claim of the dispatcher would send now.
     mutating func pushes() throws -> [PushPlan] {
         try run(
             ClaimWork(now: now, node: node, apps: [app.bundleID: app], limits: ClaimWork.Limits(), seed: 1)

@@ -19,7 +19,7 @@ struct RefreshTests {
         #expect(reply.changed == 2)
         #expect(scene.activity()?.id.text == "focus/ann/phone")
         #expect(scene.activity(on: "tablet")?.phase == .active)
-        // The other's card is no business of a device.
+        // A device has no card of the other device's activity.
         #expect(scene.store.rows.cards.count == 2)
         #expect(scene.activity()?.priority == .low)
     }
@@ -194,7 +194,7 @@ struct RefreshTests {
             #expect(!detail.contains("secret"), "nothing of what the other side sent")
             #expect(scene.state() == .object(Sample.state(1)) && scene.activity()?.revision == number)
         }
-        // A date leaves in the form that the phone decodes.
+        // A date is sent in the form that the phone decodes.
         scene.now = scene.now + .seconds(600)
         try scene.ask()
         try scene.compute { _ in .show(RefreshAnswer(state: ["step": 2, "since": "2026-03-01T12:00:00Z"])) }

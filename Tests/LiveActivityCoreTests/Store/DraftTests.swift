@@ -4,9 +4,9 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// A draft is shared by a group: what a refused command did must be undone to the last bit.
+/// Tests of a draft shared by a group. A refused command's changes must be undone completely.
 struct DraftTests {
-    /// Changes whatever there is to change, and is refused or not.
+    /// A command that makes random changes and is refused if `refusal` is set.
     private struct Change: Command {
         typealias Reply = Int
         let seed: UInt64
@@ -107,7 +107,7 @@ struct DraftTests {
         }
     }
 
-    /// What the draft's own index says.
+    /// Returns what the draft's own index contains.
     private static func looks(_ draft: inout Draft) -> [String] {
         (Int64(0)...5).flatMap { number in
             [
@@ -125,7 +125,7 @@ struct DraftTests {
         _ = stored.run(Change(seed: dice.next(), count: dice.roll(40), refusal: nil))
         var draft = Draft(stored.snapshot)
         for _ in 0..<6 {
-            // The index is there, or is not yet.
+            // The index may or may not exist yet.
             if dice.chance(50) { _ = draft.devices(of: 1) }
             if dice.chance(40) {
                 _ = draft.run(Change(seed: dice.next(), count: dice.roll(15), refusal: nil))

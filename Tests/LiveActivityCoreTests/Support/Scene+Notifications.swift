@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 
 extension Scene {
-    /// What a device says of itself beside what `register` says.
+    /// Registers the device again with further facts about itself.
     mutating func say(
         _ device: String = "phone", user: String = "ann", _ change: (inout RegisterDevice.Body) -> Void
     )
@@ -42,7 +42,7 @@ extension Scene {
                 apps: [app.bundleID: app], now: now))
     }
 
-    /// Claims and answers until no notification is due now; returns what was sent, in order.
+    /// Claims and answers until no notification is due. Returns the notifications sent, in order.
     @discardableResult
     mutating func deliverNotifications(
         _ answer: PushAnswer = PushAnswer(status: 200)

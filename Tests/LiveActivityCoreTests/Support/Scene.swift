@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// An app with its store and clock: commands by short names.
+/// An app with its store and clock, and its commands under short names.
 struct Scene {
     var store = ModelStore()
     var now = Sample.now
@@ -119,7 +119,7 @@ struct Scene {
             now: now)
     }
 
-    /// Claims and answers until nothing is due now; returns what was sent, in order.
+    /// Claims and answers until nothing is due. Returns the pushes sent, in order.
     @discardableResult
     mutating func deliver(
         _ answer: PushAnswer = PushAnswer(status: 200), claims limit: Int = 50
@@ -137,7 +137,7 @@ struct Scene {
         return sent
     }
 
-    /// One claim with one flight of one seat: the push that is due.
+    /// Claims the push that is due: one flight of one seat.
     mutating func onlyFlight() throws -> Flight {
         let flights = try claim().flights
         let flight = try #require(flights.first)
@@ -151,7 +151,7 @@ struct Scene {
 
     struct NotFound: Error {}
 
-    /// The row, or an error that a simulation may ignore, which an expectation would not allow.
+    /// Returns the row, or throws. A simulation may ignore the error, unlike a failed expectation.
     private func found<Row>(_ row: Row?) throws -> Row {
         guard let row else { throw NotFound() }
         return row
@@ -181,7 +181,7 @@ struct Scene {
         return Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now)
     }
 
-    /// A phone whose card is live with an update token and the newest state.
+    /// A phone whose live card has an update token and the newest state.
     static func live(_ type: ActivityType = Sample.type()) throws -> Scene {
         var scene = Scene(type)
         try scene.register()
@@ -194,7 +194,7 @@ struct Scene {
         scene.wait(type.policy.coalescingWindow)
         return scene
     }
-    /// A live phone with a flight to it under way.
+    /// A live phone with a flight to it on its way.
     static func updating(_ change: (inout SetDesiredState.Body) -> Void = { _ in }) throws -> (Scene, Flight) {
         var scene = try live()
         scene.wait(.seconds(60))

@@ -32,7 +32,7 @@ struct ClockCorrectionTests {
     @Test func `an answer that came late, or in another order, takes nothing back`() {
         var clock = ClockCorrection()
         clock.learn(noon(0), local: noon(0), at: at(100))
-        // Written at noon, read 50 s later; the span in which it comes is the same, and the next.
+        // Two answers that are read 50 s late: one in the same span, one in the next.
         clock.learn(noon(0), local: noon(0), at: at(150))
         #expect(clock.time(local: noon(7200), at: at(150)) == noon(50))
         clock.learn(noon(55), local: noon(55), at: at(205))
@@ -57,7 +57,7 @@ struct ClockCorrectionTests {
         #expect(!doubts(7200, 0), "nothing is known yet")
         clock.learn(noon(0), local: noon(3), at: at(100))
         #expect(!doubts(10, 100))
-        // The machine stood still for two hours, and no clock of it counted that.
+        // The machine stood still for two hours, and none of its clocks counted them.
         #expect(doubts(7210, 110))
         #expect(!doubts(7211, 111) && !doubts(7269, 169) && doubts(7270, 170))
         clock.learn(noon(7271), local: noon(7271), at: at(171))

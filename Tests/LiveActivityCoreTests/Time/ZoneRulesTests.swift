@@ -24,7 +24,7 @@ struct ZoneRulesTests {
     }
 
     @Test func `The next day begins at midnight, on the days of a change too`() {
-        // 2026-03-28T12:00:00Z, and the two midnights that follow: 23 hours apart.
+        // 2026-03-28T12:00:00Z, and the two midnights that follow, 23 hours apart.
         let first = berlin.nextDay(after: UnixTime(seconds: 1_774_699_200))
         #expect(first.description == "2026-03-28T23:00:00Z")
         let second = berlin.nextDay(after: first)
@@ -32,7 +32,7 @@ struct ZoneRulesTests {
     }
 
     @Test func `A midnight that the clock jumps over is the end of the jump`() {
-        // Clocks go from 00:00 to 01:00, as Cairo's do.
+        // Clocks go from 00:00 to 01:00, as in Cairo.
         let jump = UnixTime(seconds: 1_777_068_000)
         let cairo = ZoneRules(offset: 7200, transitions: [.init(at: jump, offset: 10_800)])
         #expect(cairo.local(jump - .seconds(1)).timeOfDay.description == "23:59")
@@ -40,7 +40,7 @@ struct ZoneRulesTests {
     }
 
     @Test func `A midnight that the clock goes back from is the second one`() {
-        // Clocks go from 24:00 back to 23:00: the day does not turn yet.
+        // Clocks go from 24:00 back to 23:00, so the day does not change yet.
         let back = UnixTime(seconds: 1_777_068_000)
         let zone = ZoneRules(offset: 7200, transitions: [.init(at: back, offset: 3600)])
         #expect(zone.nextDay(after: back - .seconds(60)) == back + .seconds(3600))

@@ -2,15 +2,19 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Accepted is kept.** What was answered 2xx survives `kill -9` and power loss.
+/// **Accepted is kept.** A change that was answered 2xx survives `kill -9` and power loss.
 ///
-/// A process dies before and after each of its commits; what its caller was told stands afterwards, a call that is made
-/// again with its key is the same call, and a late one changes nothing. That a commit is on disk is the engine's part,
-/// which is tested with real processes.
+/// A process dies before and after each of its commits. Afterwards:
+///
+/// - Every answer that its caller received still holds.
+/// - A call that is repeated with its idempotency key counts as the same call.
+/// - A late call changes nothing.
+///
+/// The storage engine makes commits durable. Its tests use real processes.
 final class AcceptedIsKept: Invariant {
-    /// What callers were told, or what stands without their knowing.
+    /// Results of calls by call number, including those whose callers got no answer.
     private var stood: [Int: Backend.Stand] = [:]
-    /// When, in true time: a key is kept for a day.
+    /// True time of each result. An idempotency key is kept for a day.
     private var stoodAt: [Int: Int64] = [:]
     private var told: [Scenery.Subject: Revision] = [:]
     private var sequences: [Scenery.Subject: [Int: Int64]] = [:]
@@ -61,7 +65,7 @@ final class AcceptedIsKept: Invariant {
         }
     }
 
-    /// In milliseconds, less what the server's clock may be ahead.
+    /// Lifetime of an idempotency key in milliseconds, less the most that the server's clock may be ahead.
     private static let keyLifetime: Int64 = 23 * 3_600_000
 
     private func sequence(of call: Backend.Call) -> Int64? {
@@ -80,7 +84,7 @@ final class AcceptedIsKept: Invariant {
         }
     }
 
-    /// What the provider said last of a person is shown on each of their phones.
+    /// Checks that each phone shows its person's latest state from the provider.
     private func checkProvided(_ world: World) {
         guard world.scenery.isProvided else { return }
         for phone in world.phones where phone.app.bundleID == Scenery.pizza {

@@ -2,12 +2,14 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Alerts once**, the other half: an alert that is due, and that APNs never took, arrives while it is worth showing.
+/// **Alerts once**, the other half: an alert that is due and that APNs has never taken arrives before it expires.
 ///
-/// And who came to the activity after the alert was given does not get it.
+/// A person who joins the activity after the alert was given does not get it.
 ///
-/// Looked at when faults have stopped for some minutes. Whoever may have had the alert is outside (an answer that was
-/// lost, a process that died), and so is who came to the activity after it was given.
+/// The check runs some minutes after faults have stopped. It leaves out two groups:
+///
+/// - phones that may have had the alert, because an answer was lost or a process died
+/// - people who joined the activity after the alert was given
 final class AlertsArrive: Invariant {
     private struct Alert: Hashable {
         var place: Place
@@ -15,22 +17,22 @@ final class AlertsArrive: Invariant {
         var revision: Revision
     }
 
-    /// What is known of the pushes that carried one alert to one phone.
+    /// The pushes that carried one alert to one phone, and their results.
     private struct Carriers {
-        /// Not answered, or nobody knows what became of them.
+        /// Pushes without an answer yet, or whose fate is unknown.
         var open: Set<PushID> = []
         var isTaken = false
         var isUnknown = false
     }
 
     private var carriers: [Alert: Carriers] = [:]
-    /// When somebody last came to an activity, or left it.
+    /// Time at which each person last joined or left an activity.
     private var moves: [Scenery.Subject: [String: Int64]] = [:]
-    /// When a device was last registered for another person, or signed out.
+    /// Person of each device, and the time of the last sign-out or registration for another person.
     private var hands: [String: (user: String, at: Int64)] = [:]
-    /// When an alert was given, by its revision.
+    /// Time at which each alert was given, by its revision.
     private var givenAt: [Scenery.Subject: [Revision: Int64]] = [:]
-    /// When a state or an end was set last.
+    /// Time of the last change of state or end.
     private var changedAt: [Scenery.Subject: Int64] = [:]
     private var rescuedAt = Int64.min
 
@@ -107,13 +109,13 @@ final class AlertsArrive: Invariant {
     }
 
     private func check(_ world: World) {
-        // What a clock put off that was set back since waits as long.
+        // Work deferred by a clock that was set back later waits that much longer.
         guard world.faults.latestTime <= world.serverTime - .seconds(120) else { return }
         for subject in world.scenery.subjects {
             guard let activity = world.activity(subject), activity.phase == .active, let alert = activity.alert,
                 world.serverTime < alert.expiresAt
             else { continue }
-            // One that a later state carries on was given with an earlier one.
+            // An alert that a later state carries on was given with an earlier state.
             let isKept = alert.revision < activity.revision
             guard let given = isKept ? givenAt[subject]?[alert.revision] : changedAt[subject], given > rescuedAt,
                 given > world.faults.clockSteppedAt
@@ -128,8 +130,10 @@ final class AlertsArrive: Invariant {
         }
     }
 
-    /// In whatever state the phone is: an alert counts as given only where a push has brought it, or may have, and a
-    /// start that is due with it is made.
+    /// Checks a phone in any state.
+    ///
+    /// An alert counts as given only if a push has brought it or may have. A start that is due with the alert is
+    /// made.
     private func checkStanding(
         of alert: AlertRecord, _ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World
     ) {
@@ -163,11 +167,11 @@ final class AlertsArrive: Invariant {
             instance.createdAt < activity.changedAt, let token = world.store.rows.updateTokens[key],
             token.deadAt == nil
         else { return }
-        // The phone has the state by other ways: the app that got it for itself runs.
+        // The phone has the state from elsewhere: its app is running and fetched the state itself.
         if instance.shownRevision >= alert.revision, instance.sentRevision < alert.revision { return }
-        // What the app made of it stays for its time.
+        // The app's own state stays until its lead ends.
         if let lead = instance.lead, lead.until.map({ $0 + .seconds(30) > world.serverTime }) ?? true { return }
-        // It waits for its turn after 5xx or 429.
+        // The phone waits for its retry after a 5xx or 429.
         if let due = instance.waitsUntil(at: world.serverTime), due > world.serverTime { return }
         let known =
             carriers[Alert(place: Place(key.activity, key.device), run: activity.run, revision: alert.revision)]

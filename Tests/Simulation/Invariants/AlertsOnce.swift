@@ -2,12 +2,17 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Alerts once.** An alert (it has an id) reaches a phone at most once and never before its state; a later state
-/// carries one still unsent only if `keep: true`, a later alert replaces it, it expires (10 min), one who joins later
-/// does not get it; after an unknown outcome it is dropped (default) or repeated (`onUnknown`). Ordinary notifications
-/// are at least once, with the same `apns-id` and collapse id on repeat.
+/// **Alerts once.** An alert has an id. It reaches a phone at most once and never before its state.
 ///
-/// And never both: no notification in place of a card beside a card that shows the same state.
+/// - A later state carries an unsent alert only with `keep: true`.
+/// - A later alert replaces it.
+/// - It expires after 10 minutes.
+/// - A person who joins later does not get it.
+/// - After an unknown outcome it is dropped by default, or repeated if `onUnknown` says so.
+///
+/// An ordinary notification is sent at least once. A repeat has the same `apns-id` and collapse id.
+///
+/// A phone never gets both a fallback notification and a card that shows the same state.
 final class AlertsOnce: Invariant {
     private struct Alert: Hashable {
         var place: Place
@@ -27,14 +32,14 @@ final class AlertsOnce: Invariant {
     }
 
     private var rung: [Alert: PushID] = [:]
-    /// The alert that a state's call named.
+    /// Id of the alert that each state's call named.
     private var named: [ActivityNumber: [Revision: String]] = [:]
-    /// When it was written down that APNs had taken it.
+    /// Time at which it was recorded that APNs had taken each alert.
     private var given: [Alert: Int64] = [:]
     private var envelopes: [Copy: Envelope] = [:]
     private var taken: Set<Copy> = []
     private var addressees: [Copy: NotificationRecord] = [:]
-    /// What was claimed in place of a card.
+    /// Fallback notifications that were claimed.
     private var told: [Alert: Bool] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -99,14 +104,15 @@ final class AlertsOnce: Invariant {
         }
     }
 
-    /// An alert does not wait for the minute of a card's one high push: only the backend's wish for a low priority, and
-    /// the device's budget, make it a low one.
+    /// Checks that an alert does not wait for the minute that a card's high-priority push blocks.
+    ///
+    /// Only two things lower its priority: the backend's own choice and the device's budget.
     private func checkPriority(_ flight: Flight, _ seat: Flight.Seat, _ world: World) {
         guard seat.plan.kind != .start, seat.plan.priority == .low, flight.desired.activity.priority != .low else {
             return
         }
         let device = seat.phone.device
-        // What others of this claim have spent stands here as well.
+        // This budget already includes the other pushes of this claim.
         let spent = world.store.rows.budgets[.init(device.key, .high)]
         let budget = flight.desired.type.policy.budgets.high(device)
         guard budget.opens(spent, for: .alertOrEnd, now: flight.record.claimedAt) <= flight.record.claimedAt else {
@@ -134,7 +140,7 @@ final class AlertsOnce: Invariant {
         given[alert] = min(given[alert] ?? world.now, world.now)
     }
 
-    /// Where the device token was dead nothing was told after all.
+    /// Forgets the fallback if the device token was dead, because nothing was delivered.
     private func settle(_ entry: SettleNotifications.Entry) {
         guard let fallback = entry.seat.notification.fallback, case .success(let answer) = entry.outcome,
             case .tokenDead = answer.verdict
@@ -145,7 +151,7 @@ final class AlertsOnce: Invariant {
 
     private func arrive(_ sent: SentPush, _ phone: Phone, _ effect: Phone.Effect, _ world: World) {
         guard let (flight, seat) = sent.card, seat.plan.carriesAlert else { return }
-        // A card that is over is silent; so is one that ignores what is older.
+        // A card that is over makes no sound. Neither does a card that ignores an older push.
         switch effect {
         case .appeared, .applied, .ended: break
         case .older, .nothing, .notified: return
@@ -154,7 +160,7 @@ final class AlertsOnce: Invariant {
         let alert = Alert(
             place: Place(flight.desired.activity.number, seat.phone.device.key), run: flight.desired.activity.run,
             revision: seat.plan.alertRevision)
-        // It is repeated where nobody knows whether it arrived, and not any more once that is known.
+        // An alert is repeated while its fate is unknown, but not once it is known to have arrived.
         let repeats =
             flight.desired.activity.alert?.onUnknown == .repeat && given[alert].map { sent.claimedAt <= $0 } ?? true
         if rung[alert] != nil, !repeats {
@@ -165,7 +171,7 @@ final class AlertsOnce: Invariant {
         rung[alert] = sent.id
     }
 
-    /// A row that is gone was sent, or could not be.
+    /// Checks addressees whose row is gone: their notification was sent, or could not be sent.
     private func look(_ before: Snapshot?, _ world: World) {
         for (copy, notification) in addressees.sorted(by: {
             ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device)

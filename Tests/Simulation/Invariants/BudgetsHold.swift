@@ -2,11 +2,12 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Our budgets hold.** Our configured estimate of high-priority pushes and starts is never exceeded in any sliding
-/// window; over it, updates and ends go at low priority and starts wait.
+/// **Our budgets hold.** No sliding window exceeds the configured estimate of high-priority pushes and starts.
 ///
-/// In the server's own time, since by that it counts. And of one card: no high-priority update or end without an alert
-/// within the interval of its type after another that APNs has accepted.
+/// Beyond the estimate, updates and ends go at low priority and starts wait. Budgets count in the server's own time.
+///
+/// Each card also has an interval from its type. Within the interval after an accepted high-priority push, it gets no
+/// high-priority update or end without an alert.
 final class BudgetsHold: Invariant {
     private struct Spent: Hashable {
         var device: DeviceKey
@@ -19,7 +20,7 @@ final class BudgetsHold: Invariant {
     }
 
     private var claims: [Spent: [UnixTime]] = [:]
-    /// When the newest high push to a card was claimed, and settled: by the server's clock, and in true time.
+    /// Time of the newest high-priority push to each card: claimed by the server's clock, settled in true time.
     private var accepted: [Card: (claimedAt: UnixTime, settledAt: UnixTime)] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -50,13 +51,13 @@ final class BudgetsHold: Invariant {
                 )
             }
         }
-        // The minute is for states: what an alert costs is the budget's matter.
+        // The interval applies to states only. The budget pays for alerts.
         guard !isStart, !seat.plan.carriesAlert else { return }
         let card = Card(
             place: Place(flight.desired.activity.number, device.key), local: seat.phone.card.localID)
         let interval = flight.desired.type.policy.highPriorityInterval
         guard let last = accepted[card], now >= last.claimedAt, now < last.claimedAt + interval else { return }
-        // A clock that was set back shows the same minute twice.
+        // After a clock is set back, the same minute occurs twice.
         guard world.trueTime < last.settledAt + interval else { return }
         world.violate(
             .budgetsHold,
@@ -70,8 +71,8 @@ final class BudgetsHold: Invariant {
             case .answered(.success(let answer)) = entry.outcome, answer.status == 200
         else { return }
         let key = Snapshot.PhoneKey(settlement.lane.activity, entry.seat.phone.device.key)
-        // What a newer push has overtaken is not counted. A push that left after the clock was set back is not
-        // overtaken by what the card had before.
+        // A push that a newer push has overtaken is not counted. A push that left after the clock was set back is not
+        // overtaken by the card's earlier timestamp.
         guard let old = before.cards[key], old.run == entry.seat.phone.card.run,
             old.timestamp <= max(entry.seat.timestamp, entry.seat.phone.card.timestamp),
             old.state == .live || old.state == .ending

@@ -3,14 +3,16 @@ import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
 
-/// **Accepted is kept**, for those who are told what happens: each event that an endpoint wants is told until it was
-/// taken or given up, those of one activity one after another; what was given up is told when somebody asks for that.
+/// **Accepted is kept**, for webhook endpoints: each event that an endpoint wants is sent until it is taken or given
+/// up.
+///
+/// The events of one activity are sent in order. An event that was given up is sent again on request.
 final class EventsAreTold: Invariant {
     private var calls: [EventNumber: Int] = [:]
-    /// In true time.
+    /// True time of the first call for each event.
     private var calledFirst: [EventNumber: Int64] = [:]
     private var taken: [EventNumber: Int] = [:]
-    /// How often each was taken when everything was to be told once more.
+    /// Number of times that each event had been taken when a replay of all events began.
     private var takenBefore: [EventNumber: Int] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -39,7 +41,7 @@ final class EventsAreTold: Invariant {
         }
     }
 
-    /// Those that happened since the endpoint is known.
+    /// Returns the events since the endpoint was added.
     private func numbers(_ world: World) -> Range<EventNumber> {
         let newest = world.eventSpan.newest
         return (world.listener.begin ?? newest) + 1..<newest + 1
@@ -50,13 +52,13 @@ final class EventsAreTold: Invariant {
         return world.scenery.toldKinds?.contains(event.kind) ?? true
     }
 
-    /// It was tried as often, or for as long by a clock that may be ahead, as the server tries.
+    /// Returns `true` once the event's tries or its time are used up, by a clock that may be ahead.
     private func isGivenUp(_ number: EventNumber, _ world: World) -> Bool {
         if calls[number, default: 0] >= Node.webhookTries { return true }
         return calledFirst[number].map { world.now - $0 > 22 * 3_600_000 } ?? false
     }
 
-    /// Events of an activity that the endpoint refuses do not hold up the others.
+    /// Checks that refused events of one activity do not hold up those of others.
     private func checkNeighbours(_ world: World) {
         for number in numbers(world)
         where isWanted(number, world) && !Listener.isPoisoned(world.event(number)?.record.activity)
@@ -66,7 +68,7 @@ final class EventsAreTold: Invariant {
         }
     }
 
-    /// It happened so shortly before the history ends that there was no time to tell it.
+    /// Returns `true` if the event happened in the last 5 s, so that there was no time to send it.
     private func isYetToBeTold(_ number: EventNumber, _ world: World) -> Bool {
         world.event(number).map { world.serverTime < $0.record.at + .seconds(5) } ?? false
     }

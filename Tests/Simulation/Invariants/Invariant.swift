@@ -1,6 +1,6 @@
 import LiveActivityCore
 
-/// Watches one rule: it keeps what it has seen, and says when the rule does not hold.
+/// Observer that checks one rule. It keeps the facts it needs and reports each violation.
 protocol Invariant: AnyObject {
     func see(_ event: Observation, in world: World)
 }

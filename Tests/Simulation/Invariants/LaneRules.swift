@@ -2,15 +2,17 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// The lane is the unit of exclusion, order and fencing: **one open flight per lane**. Settling is guarded by the
-/// fence, else per phone by compare-and-set. (The storage model, under "The way of a change".)
+/// **One open flight per lane.** The lane is the unit of exclusion, order and fencing.
 ///
-/// Also what the reference store itself can tell: that lanes cover all phones, and that their counts are true.
+/// The fence guards settling. Where it does not match, settling compares and sets each phone's row (the storage
+/// model, under "The way of a change").
 ///
-/// And what a claim has told its process is with the sender at once, whatever else the process has to write: its time
-/// to leave runs.
+/// The rule also checks the reference store: lanes cover all phones, and their counts are correct.
+///
+/// A claim's pushes reach the sender at once, whatever else the process has to write, because their time to leave is
+/// already running.
 final class LaneRules: Invariant {
-    /// Pushes that a sender has.
+    /// Pushes that a sender has received.
     private var submitted: Set<PushID> = []
     private static let handOver: Int64 = 1000
 

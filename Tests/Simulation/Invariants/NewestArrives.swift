@@ -2,14 +2,19 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **The newest state arrives.** Once changes stop and APNs answers healthily for 15 minutes plus the policy's window,
-/// every live instance with a valid token was sent the newest revision; one whose contact shows an older state is sent
-/// it again (low priority, no alert, at most three times a revision). Parked, halted and dead-token instances are
-/// outside, and visible as such.
+/// **The newest state arrives.** The rule applies once changes stop and APNs answers healthily for 15 minutes plus
+/// the policy's window.
 ///
-/// And on the way there: no card ever goes back to an older revision, no timestamp stands for two states, no phone is
-/// told the same again and again, and none is told it again while the answer is awaited. What is claimed is newer than
-/// what the phone has told of its card.
+/// Every live instance with a valid token was sent the newest revision by then. An instance whose phone shows an
+/// older state is sent the newest again: at low priority, without alert, at most three times per revision. Parked,
+/// halted and dead-token instances are excluded, and visible as such.
+///
+/// Until then:
+///
+/// - No card goes back to an older revision.
+/// - No timestamp is used for two states.
+/// - No phone is sent the same state again and again, or again while an answer is awaited.
+/// - Each claimed push is newer than the phone's last report of its card.
 final class NewestArrives: Invariant {
     private struct Stamp: Hashable {
         var token: String
@@ -26,26 +31,27 @@ final class NewestArrives: Invariant {
         var kind: PushKind
     }
 
-    /// What one process has sent, and has heard nothing of.
+    /// A push that one process has sent and that has no result yet.
     private struct Open {
         var sent: SentPush
         var kind: PushKind
         var at: Int64
         var node: Int64
-        /// What could not be written may have to be done again, and what another process took for abandoned.
+        /// Number of losses at the claim. A failed write may be repeated, and another process may rescue an abandoned
+        /// push.
         var losses: Int
     }
 
     private var stamps: [Stamp: Revision] = [:]
     private var tellings: [Telling: [Int64]] = [:]
-    /// When APNs last took the same.
+    /// Time at which APNs last took the same push.
     private var takenAt: [Telling: Int64] = [:]
     private var open: [Told: Open] = [:]
-    /// When a phone was heard of last.
+    /// Time of each phone's last report.
     private var heardAt: [DeviceKey: Int64] = [:]
-    /// The newest timestamp of the app's own updates that the server was told of, by the card, and when.
+    /// Newest timestamp of the app's own updates that the server knows for each card, and its arrival time.
     private var ownTimestamps: [LocalID: (timestamp: Int64, at: Int64)] = [:]
-    /// What had been lost when a push was claimed: it may be taken for abandoned before it has left.
+    /// Number of losses when each push was claimed. A push may count as abandoned before it has left.
     private var lossesAtClaim: [PushID: Int] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -60,7 +66,7 @@ final class NewestArrives: Invariant {
             }
         case .left(let sent, let node, let push): tell(sent, push, node, world)
         case .settled(let settlement, _): settle(settlement, world)
-        // What the phone says may be a reason of its own: a state of the app's makes what is on its way an older one.
+        // A phone's report may be a reason to send again: an app's own state makes the push on its way outdated.
         case .reported(let report):
             note(report, world)
             open = open.filter { $0.value.sent.device != Phone.key(report.device) }
@@ -87,7 +93,7 @@ final class NewestArrives: Invariant {
         }
     }
 
-    /// A push that is older than what the phone has told of its card is lost on it.
+    /// Checks that a push is newer than the phone's last reported timestamp. The card ignores an older push.
     private func checkOwnTimestamp(_ seat: Flight.Seat, _ world: World) {
         guard seat.plan.kind != .start, seat.plan.part == .card, let local = seat.phone.card.localID,
             let own = ownTimestamps[local], seat.timestamp <= own.timestamp
@@ -115,7 +121,7 @@ final class NewestArrives: Invariant {
         let telling = Telling(told: told, kind: seat.plan.kind)
         tellings[telling, default: []].append(world.now)
         let recent = tellings[telling, default: []].filter { $0 > world.now - 60_000 }
-        // After one that was taken the waits begin anew.
+        // After an accepted push, the retry delays begin again.
         let unheeded = recent.count { $0 > takenAt[telling] ?? .min }
         if unheeded > Self.most || recent.count > 2 * Self.most {
             world.violate(.newestArrives, "\(recent.count) times in a minute: \(sent.words)")
@@ -124,9 +130,9 @@ final class NewestArrives: Invariant {
             sent: sent, kind: seat.plan.kind, at: world.now, node: node.number,
             losses: lossesAtClaim[sent.id] ?? 0)
         if let old = open[told], old.kind == new.kind, old.node == new.node,
-            // One that waited in the sender, and leaves after what was claimed later, is no repetition of that.
+            // A push that was delayed in the sender, and leaves after a later claim, does not repeat that claim.
             new.sent.claimedAt >= old.sent.claimedAt, (heardAt[new.sent.device] ?? .min) < old.sent.claimedAt,
-            // By the clock it waits, and its lease is over.
+            // After a clock step, waits and leases no longer follow the true time.
             world.faults.clockSteppedAt < old.sent.claimedAt, old.losses == new.losses,
             new.at < old.at + Self.awaited
         {
@@ -148,15 +154,17 @@ final class NewestArrives: Invariant {
         }
     }
 
-    /// One push that gets no answer, or a bad one, is repeated some times a minute, in longer and longer waits: so
-    /// often with the shortest that jitter makes of them, and as often again where one of them is taken.
+    /// Highest number of repeats per minute for a push that gets no answer or an error.
+    ///
+    /// It allows for the shortest delays that jitter can produce. Twice as many are allowed if one of them is
+    /// accepted.
     private static let most = 12
-    /// So long, in milliseconds, an answer is waited for before the same may leave again.
+    /// Milliseconds to await an answer before the same push may leave again.
     private static let awaited: Int64 = 11_000
 
     // MARK: - At rest
 
-    /// What is to be sent by now was sent. Whether it came, and what phones say of it, takes its time.
+    /// Checks that every push that is due was sent. Delivery and the phones' reports take longer.
     private func afterCalm(_ world: World) {
         for subject in world.subjects {
             guard let activity = world.activity(subject), activity.phase == .active else { continue }
@@ -185,7 +193,7 @@ final class NewestArrives: Invariant {
         }
     }
 
-    /// Checks all but cards on channels, to which nothing is sent.
+    /// Checks all cards except those on channels, to which nothing is sent.
     private func check(_ subject: Scenery.Subject, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {
         let open = phone.cards.filter { $0.activity == subject.id && !$0.isOver }
         guard let instance = world.store.rows.cards[.init(activity.number, phone.key)] else {
@@ -215,26 +223,26 @@ final class NewestArrives: Invariant {
         }
         let newest = world.step(of: subject)
         for card in open where card.step != newest && card.channel == nil {
-            // A state that the person's phone keeps going back to is sent three times.
+            // A state that the phone keeps replacing with an older one is sent three times.
             if instance.revisions.contradictions >= Reconciler.maximumContradictions { continue }
-            // Of a type that is renewed, a card that another took the place of is ended once, and then by iOS.
+            // In a type with renewal, the replaced card is ended once. After that iOS ends it.
             if world.scenery.type(of: subject).policy.renewal, card.local != instance.localID?.text { continue }
             world.violate(.newestArrives, "\(card.local) shows step \(card.step) instead of \(newest): \(words)")
         }
         if open.isEmpty { missing(subject, instance, phone, words, world) }
     }
 
-    /// No card is there: either it was there and is over, or something is in its way that the server names.
+    /// Checks a phone without a card: its card is over, or the server names a reason against a start.
     private func missing(
         _ subject: Scenery.Subject, _ instance: CardMachine, _ phone: Phone, _ words: String, _ world: World
     ) {
-        // It has made room after the last inventory: that it is over is told by the next.
+        // The card was evicted after the last inventory. The next inventory reports that it is over.
         if instance.isEvicted, instance.state == .ending, let last = instance.last,
             last.at > world.serverTime - .seconds(60)
         {
             return
         }
-        // Nobody but the app could know, and it has not looked yet.
+        // Only the app can know that the card is over, and it has not looked yet.
         if phone.cards.contains(where: { $0.isOverUnseen && $0.local == instance.localID?.text }) { return }
         switch instance.state {
         case .live, .ending: world.violate(.newestArrives, "no card is there: \(words)")
@@ -247,7 +255,7 @@ final class NewestArrives: Invariant {
             }
         case .absent:
             guard let decision = world.decision(subject, phone) else { return }
-            // Where another card has made room for it, it is looked at some seconds later.
+            // After a card was evicted to make room, the start is looked at again some seconds later.
             let isLookedAtSoon =
                 instance.lookAt.map {
                     $0 > world.serverTime && $0 <= world.serverTime + Reconciler.ceilingRecheck
@@ -264,7 +272,7 @@ final class NewestArrives: Invariant {
         }
     }
 
-    /// What may keep a card from a phone that is reachable and whose person is to see it.
+    /// Valid reasons why a reachable phone whose person should see the activity has no card.
     private static let good: Set<Reason.Code> = [
         .otherDeviceActive, .fellBack, .startNever, .appOnly, .evicted,
     ]
@@ -278,7 +286,7 @@ final class NewestArrives: Invariant {
 }
 
 extension World {
-    /// What the reconciler says of a phone now.
+    /// Returns the reconciler's current decision about a phone.
     func decision(_ subject: Scenery.Subject, _ phone: Phone) -> Decision? {
         guard let activity = activity(subject), let content = store.rows.contents[activity.number] else { return nil }
         var part = store.load([.phones(activity.number, devices: [phone.key])])

@@ -2,17 +2,19 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **No dead token.** Nothing is claimed for a token after its replacement or refusal was recorded; what was claimed
-/// leaves within its lease or not at all; an answer about one generation of a token never touches the next.
+/// **No dead token.** Nothing is claimed for a token after its replacement or refusal was recorded.
+///
+/// A claimed push leaves within its lease or not at all. An answer about one generation of a token never affects the
+/// next.
 final class NoDeadToken: Invariant {
-    /// The values that a phone's reports that stand have named last, by card or by purpose.
+    /// Latest token values from each phone's accepted reports, by card or purpose.
     private var current: [String: String] = [:]
     private var firstSeen: [String: UnixTime] = [:]
-    /// Values that are not to be used any more, and why.
+    /// Token values that must not be used any more, and the reason.
     private var dead: [String: String] = [:]
-    /// Values that APNs refused in an answer that was written down.
+    /// Token values that APNs refused in a recorded answer.
     private var refused: Set<String> = []
-    /// Where it refused those of phones that named no environment: the other one is tried.
+    /// Environments that refused each token of a phone that named no environment. The other one is tried.
     private var refusedIn: [String: Set<APNSEnvironment>] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -73,7 +75,7 @@ final class NoDeadToken: Invariant {
         guard let value else {
             return world.violate(.noDeadToken, "a claim without a token: \(flight.desired.activity.id)")
         }
-        // The first card's token is used once more, to end it in favour of its successor.
+        // A renewed card's first token is used once more, to end it in favor of its successor.
         guard let why = dead[value.hex], seat.plan.part != .predecessor || refused.contains(value.hex) else { return }
         world.violate(
             .noDeadToken,
@@ -113,7 +115,7 @@ final class NoDeadToken: Invariant {
         checkOthers(settlement.now, values, before, world)
     }
 
-    /// Only the answers' own values may have died.
+    /// Checks that only tokens named in the answers have died.
     private func checkOthers(_ now: UnixTime, _ values: Set<TokenValue>, _ before: Snapshot, _ world: World) {
         for (key, owner) in world.store.rows.owners where owner.deadAt != nil && !values.contains(owner.value) {
             if before.owners[key]?.deadAt == nil {
@@ -127,7 +129,7 @@ final class NoDeadToken: Invariant {
         }
     }
 
-    /// A refusal of a token that was replaced meanwhile says nothing about the card.
+    /// Checks that a refusal of a token that was replaced meanwhile does not change the card.
     private func checkCard(
         _ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ value: TokenValue, _ before: Snapshot,
         _ world: World

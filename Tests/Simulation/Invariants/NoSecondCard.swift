@@ -2,36 +2,41 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **No second card.** Never two live cards of one activity and run on one device through the server, except the
-/// declared overlap of a renewal; never a second start while the fate of the first is open.
+/// **No second card.** The server never causes two live cards of one activity and run on one device.
+///
+/// The declared overlap of a renewal is the exception. No second start is claimed while the fate of the first is
+/// open.
 final class NoSecondCard: Invariant {
     private struct Start {
         var id: PushID
         var run: Int
         var claimedAt: UnixTime
         var expiresAt: UnixTime
-        /// Its card was reported.
+        /// Local id of the reported card.
         var card: String?
 
-        /// Its fate is no longer open for anybody: a start that nobody has seen come had its time, or iOS has ended the
-        /// card, after eight hours, and so it is.
+        /// Returns `true` once the start's fate is decided.
+        ///
+        /// - Nobody reported a card: the start's time has passed.
+        /// - A card was reported: eight hours have passed, and iOS has ended it.
         func isOver(at time: UnixTime, in world: World) -> Bool {
             guard let card else { return time >= expiresAt + Reconciler.startFateHorizon }
             let isThere = world.phones.contains { $0.cards.contains { $0.local == card && !$0.isOver } }
             return time >= claimedAt + Reconciler.activityLifetime && (!isThere || isMisled(at: time, in: world))
         }
 
-        /// The eight hours are over by the server's clock, which is ahead, and not by the true time.
+        /// Returns `true` if the eight hours have passed by the server's clock, which is ahead, but not in true time.
         func isMisled(at time: UnixTime, in world: World) -> Bool {
             card != nil && world.faults.serverClock > 0 && time >= claimedAt + Reconciler.activityLifetime
         }
     }
 
-    /// Starts whose fate is open, as one knows who sees all that the server is told.
+    /// Starts whose fate is open for an observer of everything that the server receives.
     private var open: [Place: Start] = [:]
-    /// Starts, by their runs, that the server has to take for failed though they may still come: an inventory lacked
-    /// the card when it had expired by the server's clock, and by the true time it had not when that was made. Or that
-    /// it takes for the app's own card, of which the app told late.
+    /// Runs whose start the server must consider failed although its card may still come. There are two causes:
+    ///
+    /// - An inventory lacked the card. The start had expired by the server's clock, but not in true time.
+    /// - The app reported its own card late, so that the server takes it for the start's card.
     private var misled: [Place: Set<Int>] = [:]
 
     func see(_ event: Observation, in world: World) {
@@ -67,8 +72,9 @@ final class NoSecondCard: Invariant {
             claimedAt: flight.record.claimedAt, expiresAt: seat.plan.expiresAt)
     }
 
-    /// A start that the server had to take for failed made a card of the run all the same. The server takes it for the
-    /// card of the start that followed: that it is over speaks for another.
+    /// Returns `true` if a start that the server had to consider failed made a card of the run after all.
+    ///
+    /// The server takes that card for the card of the next start, so the end of one counts for the other.
     private func isDoubled(_ first: Start, _ place: Place, of flight: Flight, _ world: World) -> Bool {
         guard misled[place]?.contains(first.run) ?? false else { return false }
         let cards = world.phones.filter { Phone.key($0.device) == place.device }.flatMap(\.cards)
@@ -78,7 +84,7 @@ final class NoSecondCard: Invariant {
         }
     }
 
-    /// Only APNs's definite word that it did not take it, or that it never left, frees the way.
+    /// Closes a start that APNs definitely refused or that never left. Also closes it when its card's end is known.
     private func settle(_ settlement: SettleFlight, _ entry: SettleFlight.Entry, _ world: World) {
         let place = Place(settlement.lane.activity, entry.seat.phone.device.key)
         switch (entry.seat.plan.kind, entry.outcome) {
@@ -87,12 +93,12 @@ final class NoSecondCard: Invariant {
         case (.start, .awaited): return
         case (.start, _):
             if open[place]?.id == settlement.flight.pushID(of: place.device) { open[place] = nil }
-        // The card was there, and is over: its end was taken, or came to a dead token. That of an update alone says
-        // nothing, since iOS may have replaced it.
+        // The card is over: its end was accepted, or its token is dead. A dead token in an update alone proves
+        // nothing, because iOS may have replaced the token.
         case (.end, .answered(.success(let answer)))
         where entry.seat.plan.part == .card && (answer.status == 200 || answer.status == 410):
             open[place] = nil
-        // So is one that another took the place of.
+        // A card that another card has replaced is over in the same way.
         case (.end, .answered(.success(let answer))) where answer.status == 200 || answer.status == 410:
             guard let token = entry.seat.phone.token(of: entry.seat.plan),
                 case .card(let local) = world.apns.tokens[token.hex]?.kind, open[place]?.card == local
@@ -114,7 +120,7 @@ final class NoSecondCard: Invariant {
             }
             open = open.filter { place, start in
                 guard place.device == device else { return true }
-                // What it lists may be the card of this start, or one that was there before.
+                // The inventory may list this start's card or a card that was there before.
                 if let card = start.card { return shown.contains { $0.local == card } }
                 let failedAt = start.expiresAt + ReportInventory.travel
                 guard report.now > failedAt else { return true }
@@ -128,7 +134,7 @@ final class NoSecondCard: Invariant {
                 if [.ended, .dismissed, .gone].contains(state) {
                     if let start = open[place], isOf(start, local, report) { open[place] = nil }
                 } else if state == .requesting, isRequesting(place, world) {
-                    // The app is about to start one, since it has none.
+                    // The app is about to start a card because it has none.
                     open[place] = nil
                 } else if state == .active {
                     name(local, at: place, report)
@@ -138,31 +144,33 @@ final class NoSecondCard: Invariant {
         }
     }
 
-    /// The server has taken the app's word: it leaves the start to it.
+    /// Returns `true` if the server leaves the start to the app, as the app requested.
     private func isRequesting(_ place: Place, _ world: World) -> Bool {
         world.store.rows.cards[.init(place.activity, place.device)]?.state == .requesting
     }
 
     private func name(_ local: String, at place: Place, _ report: Phone.Report) {
-        // One whose end APNs has was there before this start: the phone tells of it until the end comes.
+        // A card whose end APNs has accepted existed before this start. The phone reports it until the end arrives.
         guard let start = open[place], start.card == nil, isOf(start, local, report),
             !report.phone.endTaken.contains(local)
         else { return }
         open[place]?.card = local
-        // The start may have made a card beside it, which only the app can tell from its own, and ends.
+        // The start may have made another card beside the app's. Only the app can tell them apart, and it ends the
+        // other.
         let isApps = report.phone.cards.first { $0.local == local }?.isApps ?? false
         if isApps { misled[place, default: []].insert(start.run) }
     }
 
-    /// A card that another start made is not this start's. The app's own is taken for it, and a renewed card takes its
-    /// place.
+    /// Returns `true` if the card counts as the start's card.
+    ///
+    /// A card of another start does not. A card of the app's own does, and so does a renewed card.
     private func isOf(_ start: Start, _ local: String, _ report: Phone.Report) -> Bool {
         guard let card = report.phone.cards.first(where: { $0.local == local }) else { return true }
         guard let made = card.start, !card.isSuccessor else { return card.run == start.run }
         return made == start.id
     }
 
-    /// What iOS shows: cards that the server knows of or started, and for whose end APNs has nothing yet.
+    /// Checks the cards that iOS shows: those that the server knows or started, and whose end APNs has not received.
     private func appear(_ sent: SentPush, _ card: Phone.Card, _ phone: Phone, _ world: World) {
         guard !card.isSuccessor, let flight = sent.card?.flight else { return }
         let place = Place(flight.desired.activity.number, sent.device)

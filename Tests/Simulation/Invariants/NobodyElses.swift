@@ -4,9 +4,10 @@ import TestSupport
 
 /// **Nobody reads or changes what is not theirs** (app by key, person by token).
 ///
-/// The calls' credentials are the server's part and tested there. Here: what an app's activity shows goes to that app's
-/// phones alone, and to those of the people in its audience; who leaves it, signs out, or gives the phone away is sent
-/// no state any more, and the card is ended.
+/// The server's tests cover the credentials of calls. This rule covers pushes:
+///
+/// - An app's activity goes to that app's phones only, and only to people in its audience.
+/// - A person who leaves, signs out or gives the phone away is sent no more states, and the card is ended.
 final class NobodyElses: Invariant {
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -29,7 +30,7 @@ final class NobodyElses: Invariant {
             world.violate(.nobodyElses, "\(activity.id) of \(activity.app) goes to a phone of \(device.app)")
         }
         let isMember = world.store.rows.members[activity.number]?.contains(device.user) ?? false
-        // An end tells nothing; a card that the phone itself reported is its person's.
+        // An end discloses nothing. A card that the phone itself reported belongs to its person.
         guard seat.plan.kind == .start, !isMember || device.signedOutAt != nil else { return }
         world.violate(.nobodyElses, "a start of \(activity.id) for \(device.userID), who is not in its audience")
     }
@@ -45,8 +46,10 @@ final class NobodyElses: Invariant {
         }
     }
 
-    /// Whoever is to see nothing of an activity shows no card of it. No push ends one on a channel: its app does, by
-    /// the answer to its next call, which these phones do not read.
+    /// Checks that a person outside an activity's audience shows no card of it.
+    ///
+    /// No push ends a card on a channel. Its app does so after the answer to its next call, which these phones do not
+    /// read.
     private func atRest(_ world: World) {
         for phone in world.phones {
             for card in phone.cards where !card.isOver && card.channel == nil {

@@ -2,10 +2,10 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Nothing leaks.** No token, key or secret appears in a log, error, metric, event, page or backup listing beyond its
-/// first 8 characters.
+/// **Nothing leaks.** No log, error, metric, event, page or backup listing holds more than the first 8 characters of
+/// a token, key or secret.
 ///
-/// Of a history: in no line that a process logs, at whatever level, and in nothing that timelines keep.
+/// In a history, the rule checks each line that a process logs, at every level, and everything that timelines keep.
 final class NothingLeaks: Invariant {
     private static let changes: Set<HistoryEntry.Kind> = [.stateSet, .ended, .reopened]
 
@@ -18,7 +18,7 @@ final class NothingLeaks: Invariant {
                     for reason in [entry.reason, entry.outcome] where reason != nil {
                         check(reason?.text ?? "", "a timeline", world)
                     }
-                    // The state that a change set is kept here, for whoever may read it.
+                    // A timeline keeps the state that a change set, for readers who have permission.
                     let isChange = entry.device == nil && Self.changes.contains(entry.kind)
                     check(entry.detail, "a timeline", world, mayHoldContent: isChange)
                 }
@@ -32,7 +32,7 @@ final class NothingLeaks: Invariant {
         if !mayHoldContent, Self.holds(bytes, Array(Scenery.secret.utf8)) {
             world.violate(.nothingLeaks, "\(place) holds a content state")
         }
-        // Nine digits in a row that are those of a token.
+        // Nine hexadecimal digits in a row that belong to a token.
         var run = 0
         for (index, byte) in bytes.enumerated() {
             let isDigit = (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)

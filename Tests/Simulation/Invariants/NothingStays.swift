@@ -1,11 +1,15 @@
 import LiveActivityCore
 import TestSupport
 
-/// **Nothing stays** that nobody needs: what phones do does not make rows that no erasure finds.
+/// **Nothing stays** that nobody needs: a phone's actions never create rows that no erasure finds.
 ///
-/// At rest each token that counts as somebody's is held by a row of that device, each token's row belongs to a card's,
-/// and what was to be told until a time that has passed is gone. What is released is erased with its time by the store
-/// (`KeptRowsTests`, `TokenMemoryTests`).
+/// At rest:
+///
+/// - Each token with an owner is held by a row of that device.
+/// - Each token's row belongs to a card's row.
+/// - Notifications whose time has passed are gone.
+///
+/// The store erases released tokens in time (`KeptRowsTests`, `TokenMemoryTests`).
 final class NothingStays: Invariant {
     func see(_ event: Observation, in world: World) {
         guard case .atRest = event else { return }
@@ -29,9 +33,9 @@ final class NothingStays: Invariant {
         }
     }
 
-    /// Activities that somebody makes up cost `Inventor.perDay` rows a day at most, and no more after signing out.
+    /// Checks that invented activities cost at most `Inventor.perDay` rows a day, and none after signing out.
     private func checkInvented(_ world: World) {
-        // A day begins anew where a clock is set back.
+        // Setting a clock back starts another day.
         let days = 1 + Int(world.now / 86_400_000) + world.counts.happenings[.clockStepped, default: 0]
         let rows = world.store.rows
         let cards = rows.cards.keys.count { $0.device == Phone.key(Inventor.device) }

@@ -2,8 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// **Our budgets hold**, the hours in which a person is not to be disturbed among them: no start without an alert is
-/// claimed in them.
+/// **Our budgets hold**, quiet hours included: no start without an alert is claimed during quiet hours.
 final class QuietHoursHold: Invariant {
     func see(_ event: Observation, in world: World) {
         guard case .claimed(let flight, _) = event, flight.desired.type.policy.quietHours != nil else { return }

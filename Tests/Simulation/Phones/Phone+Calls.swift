@@ -3,18 +3,19 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// What the app tells the server: each call on its way by itself, one after another, lost now and then, or twice.
+/// The app's calls to the server. Each travels separately and in order, and some are lost or arrive twice.
 extension Phone {
-    /// Lets a call get through after a while, or not.
+    /// Sends a call that arrives after a delay, or not at all.
     ///
-    /// - Parameter mayComeTwice: Of those that name a device's tokens nothing tells a late one from a new one.
+    /// - Parameter mayComeTwice: `true` if a late second copy can be recognized. Calls that name a device's tokens do
+    ///   not allow that.
     private func send(
         _ what: String, mayComeTwice: Bool = false, in world: World, _ perform: @escaping () -> Void
     ) {
         let delay: Int64 = world.isCalm ? 1 : world.pick([1, 10, 40, 400, 2500])
         callsUntil = max(callsUntil, world.now + delay)
         let arrives = callsUntil - world.now
-        // The network brings a call a second time, long after the app has had its answer or given up.
+        // The network delivers a second copy long after the app got its answer or gave up.
         let again: Int64? =
             mayComeTwice && world.chance(80, in: 1000) ? arrives + world.pick([1000, 20_000, 120_000]) : nil
         func arrive() {
@@ -26,7 +27,7 @@ extension Phone {
         if let again {
             let (session, handOvers) = (session, handOvers)
             world.after(again) { [self] in
-                // A backend passes on what the person says who is signed in.
+                // A backend passes on what the signed-in person says.
                 guard session == self.session, handOvers == self.handOvers else {
                     return world.note(name, "is another person's by now: \(what)")
                 }
@@ -37,7 +38,7 @@ extension Phone {
         }
     }
 
-    /// Whether the app has heard that it was taken.
+    /// Makes a call. Returns `true` if the app received a positive answer.
     @discardableResult
     private func call<C: Command>(
         _ command: C, _ what: Report.What, _ device: String, shows: [String] = [], sequence: Int64 = 0,
@@ -62,7 +63,7 @@ extension Phone {
 
     // MARK: - Calls
 
-    /// The app starts, or comes to the foreground: it says who it is and what it holds.
+    /// Registers the phone and reports all its cards, when the app starts or comes to the foreground.
     func launch(in world: World) {
         isKilled = false
         guard isSignedIn else { return }
@@ -127,14 +128,14 @@ extension Phone {
         }
     }
 
-    /// A newer report or inventory of the phone was taken before: this one changes nothing.
+    /// Returns `true` if the server has taken a newer report or inventory, so that this report changes nothing.
     private func isOvertaken(_ report: CardReport, _ device: String, in world: World) -> Bool {
         guard report.state == .active, let sequence = report.sequence else { return false }
         if sequence < world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0 { return true }
         return isOvertaken(report.localID.text, sequence, device, in: world)
     }
 
-    /// A newer report of the card was taken before, or it counts as over and any newer report was.
+    /// Returns `true` if a newer report of the card was taken, or if the card is over and any newer report was taken.
     private func isOvertaken(_ local: String, _ sequence: Int64, _ device: String, in world: World) -> Bool {
         let isOver = world.store.rows.tombstones[.init(Self.key(device), Sample.local(local))] != nil
         let newest = isOver ? world.store.rows.devices[Self.key(device)]?.reportSequence : newestTaken[local]
@@ -147,7 +148,7 @@ extension Phone {
         let (device, sequence, shown) = (device, sequence, cards.filter { !$0.isOver })
         let reports = shown.compactMap { wording($0, .active) }
         send("inventory \(sequence): \(shown.map(\.local))", mayComeTwice: true, in: world) { [self] in
-            // One that was sent before another that was taken says nothing.
+            // An inventory that was sent before one that was already taken changes nothing.
             let isOld = sequence <= (world.store.rows.devices[Self.key(device)]?.inventorySequence ?? 0)
             let listed = shown.map { card in
                 (card.local, card.activity, isOvertaken(card.local, sequence, device, in: world) ? nil : card.token)
@@ -178,7 +179,7 @@ extension Phone {
 
     // MARK: - The app's own cards
 
-    /// The app says that it starts a card, and does so once it has heard that nobody else does.
+    /// Announces a start by the app, and starts the card once the server has agreed.
     func startItself(_ subject: Scenery.Subject, in world: World) {
         guard let type = app.types[subject.type] else { return }
         let device = device
@@ -211,7 +212,7 @@ extension Phone {
         }
     }
 
-    /// iOS refuses the card, and the app says so.
+    /// Reports that iOS has refused the app's card.
     private func failToStart(_ announced: CardReport, in world: World) {
         var word = announced
         word.state = .notStarted
@@ -224,7 +225,7 @@ extension Phone {
         }
     }
 
-    /// An app that shows its card a state which it had kept, and tells so: the server sends the newest again.
+    /// Shows an older kept state on a card and reports it, so that the server sends the newest state again.
     private func goBack(_ local: String, in world: World) {
         world.after(world.pick([300, 3000, 9000])) { [self] in
             guard let index = cards.firstIndex(where: { $0.local == local && !$0.isOver }), cards[index].step > 0,
@@ -237,9 +238,9 @@ extension Phone {
         }
     }
 
-    /// The app changes what a card shows, without the server.
+    /// Changes a card in the app, without the server.
     ///
-    /// - Parameter times: So often in this instant, each with a second of its own.
+    /// - Parameter times: Number of changes at this instant. Each has a timestamp one second after the previous one.
     func changeItself(_ index: Int, times: Int64 = 1, in world: World) {
         let timestamp = max((cards[index].ownTimestamp ?? 0) + 1, time(in: world).seconds) + times - 1
         guard timestamp > cards[index].timestamp else { return }

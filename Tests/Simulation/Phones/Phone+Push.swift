@@ -4,7 +4,7 @@ import LiveActivityCore
 import TestSupport
 
 extension Phone {
-    /// What iOS does with a push: it reads the bytes, and nothing but the bytes.
+    /// Handles a push as iOS does. It reads only the push's bytes.
     func take(
         _ request: PushRequest, _ kind: VirtualAPNS.Destination.Kind, _ sent: SentPush, in world: World
     ) -> Effect {
@@ -35,7 +35,7 @@ extension Phone {
         card.start = sent.id
         cards.append(card)
         let index = cards.count - 1
-        // The update token comes at once where the person has allowed it before.
+        // The update token comes at once if the person has allowed it before.
         if world.isCalm || world.dice.chance(50) { giveToken(index, in: world) }
         if !isKilled, world.isCalm || world.dice.chance(75) { report(index, in: world) }
         return .appeared(card)

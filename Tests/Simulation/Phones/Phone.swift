@@ -3,56 +3,56 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// One phone with one app on it: what iOS does with pushes, and what the app says of it.
+/// A phone with one app. It plays both iOS's part with pushes and the app's part with reports.
 final class Phone {
     struct Card {
         var local: String
         var activity: String
         var type: String
-        /// What the content state it shows is known by; negative: a state of the app's own.
+        /// Number of the content state that the card shows. A negative number is a state of the app's own.
         var step: Int
-        /// The newest timestamp that it applied, in seconds; 0: none.
+        /// Newest timestamp that the card applied, in seconds, or 0 for none.
         var timestamp: Int64 = 0
-        /// The newest of the app's own updates: iOS does not tell the app those of pushes.
+        /// Newest timestamp of the app's own updates. iOS does not tell the app the timestamps of pushes.
         var ownTimestamp: Int64?
         var token: String?
-        /// The broadcast channel that the app started it on: iOS gives it no token.
+        /// Broadcast channel on which the app started the card. iOS gives such a card no token.
         var channel: ChannelID?
-        /// In the server's time, where the app started it itself.
+        /// Start time in the server's time, if the app started the card.
         var saysStartedAt: UnixTime?
         var isOver = false
-        /// iOS ended it by itself, and the app has not looked since.
+        /// `true` if iOS ended the card by itself and the app has not looked since.
         var isOverUnseen = false
-        /// The person swiped it away.
+        /// `true` if the person swiped the card away.
         var isSwiped = false
-        /// The run and the revision that it shows, which a phone does not know.
+        /// Run and revision that the card shows. A real phone does not know them.
         var run: Int
         var revision: Revision
-        /// The app started it itself.
+        /// `true` if the app started the card.
         var isApps = false
-        /// The server has heard of it.
+        /// `true` if the server has received a report of the card.
         var isReported = false
         var isSuccessor = false
-        /// The push that started it; `nil`: the app did.
+        /// Push that started the card, or `nil` if the app did.
         var start: PushID?
     }
 
-    /// What a push did.
+    /// Effect of a push on the phone.
     enum Effect {
         case appeared(Card)
         case applied(Card, before: Revision)
         case ended(Card, withState: Bool)
-        /// Its timestamp is not newer than that of what is shown.
+        /// The push's timestamp is not newer than that of the state shown.
         case older(Card)
         case nothing(String)
         case notified
     }
 
-    /// A report that stands in the store.
+    /// A report that the server has accepted.
     struct Report {
         enum What {
             case card(local: String, activity: String, state: CardReport.State, token: String?)
-            /// The cards that it lists, with their tokens.
+            /// Cards that the inventory lists, with their tokens.
             case inventory([(local: String, activity: String, token: String?)])
             case superseded
             case registered(user: String, deviceToken: String)
@@ -63,50 +63,50 @@ final class Phone {
         var phone: Phone
         var device: String
         var what: What
-        /// The newest timestamps of the app's own updates that it names, by the cards' local ids.
+        /// Newest timestamps of the app's own updates in the report, by local id.
         var timestamps: [String: Int64] = [:]
-        /// By the process that took it.
+        /// Wall-clock time of the process that took the report.
         var now: UnixTime
     }
 
     let index: Int
     let app: AppSettings
-    /// Grows each time that the app is installed anew.
+    /// Number of times that the app was installed again.
     private(set) var installation = 0
     var user: String {
         didSet { session += 1 }
     }
-    /// Grows when another person signs in.
+    /// Number of times that another person signed in.
     private(set) var session = 0
-    /// Whom the server takes the phone for, as its last registration said, and how often that has become another.
+    /// Person whom the server associates with the phone, from the last registration.
     private(set) var knownUser = ""
     private(set) var handOvers = 0
     var isSignedIn = true
     var isOnline = true
     var offlineSince: Int64 = 0
-    /// The person has killed the app: it does not run when a start comes.
+    /// `true` if the person has killed the app. It does not run when a start arrives.
     var isKilled = false
     let environment: APNSEnvironment
     let namesEnvironment: Bool
     let allowsFrequent: Bool
-    /// The person allows Live Activities, in iOS's settings.
+    /// `true` if the person allows Live Activities in iOS's settings.
     private(set) var allowsActivities = true
     var startToken = ""
     var deviceToken = ""
     var cards: [Card] = []
     var stored: (push: Push, destination: VirtualAPNS.Destination)?
-    /// Cards whose end APNs has answered: they are over for all that anybody can know.
+    /// Cards whose end APNs has answered. They are over for every observer except the phone.
     var endTaken: Set<String> = []
-    /// Grows with each report, of a card or of all.
+    /// Number of the latest report of a card or of all cards.
     var sequence: Int64 = 0
-    /// The number of the newest report that the server took and that showed the card, by its local id.
+    /// Number of the newest accepted report that showed each card, by local id.
     var newestTaken: [String: Int64] = [:]
     var cardsMade = 0
-    /// How far the server's clock was from the true time when the app last had an answer: the app goes by that.
+    /// Offset of the server's clock from true time at the app's last answer. The app uses it.
     var knownClock: Int64 = 0
-    /// When the last of its calls arrives: they go one after another.
+    /// Arrival time of the app's last call. Calls arrive in order.
     var callsUntil: Int64 = 0
-    /// The installations it had, by their ids.
+    /// Device ids of all installations so far.
     private(set) var devices: Set<String> = []
 
     init(index: Int, app: AppSettings, user: String, _ dice: inout SeededDice) {
@@ -122,7 +122,7 @@ final class Phone {
     }
 
     var name: String { "phone \(index)" }
-    /// The app's id of this installation.
+    /// Device id of this installation.
     var device: String { "phone\(index)-\(installation)" }
     var key: DeviceKey { Self.key(device) }
 
@@ -130,17 +130,17 @@ final class Phone {
         DeviceKey(bitPattern: Digest.fnv1a(device.utf8) >> 1)
     }
 
-    /// A registration stands: report numbers begin anew with another person.
+    /// Records an accepted registration. Report numbers begin again with another person.
     func isKnown(as user: String) {
         guard user != knownUser else { return }
         knownUser = user
         handOvers += 1
     }
 
-    /// The server's time, as the app knows it.
+    /// Returns the server's time as the app knows it.
     func time(in world: World) -> UnixTime { world.trueTime + .milliseconds(knownClock) }
 
-    /// The app is deleted and installed anew: cards are gone, tokens lead nowhere, and it has another id.
+    /// Deletes and reinstalls the app: its cards are gone, its tokens are invalid, and it has another id.
     func reinstall(in world: World) {
         for card in cards.indices { close(card, in: world) }
         world.count(.installedAnew)
@@ -155,7 +155,7 @@ final class Phone {
         takeTokens(in: world)
     }
 
-    /// The person allows Live Activities, or does not any more: iOS takes away those that are there.
+    /// Allows Live Activities or forbids them. When forbidden, iOS removes the cards that are there.
     func toggleActivities(in world: World) {
         allowsActivities.toggle()
         world.count(.activitiesToggled)
@@ -172,12 +172,12 @@ final class Phone {
     func close(_ index: Int, in world: World) {
         guard !cards[index].isOver else { return }
         cards[index].isOver = true
-        // APNs goes on answering 200 for a while.
+        // APNs continues to answer 200 for a while.
         world.apns.withdraw(
             cards[index].token, at: world.now, knownAfter: world.isCalm ? 0 : world.pick([0, 0, 2000, 1_800_000]))
     }
 
-    /// iOS hands out another token for a card, or its first; to one on a channel none.
+    /// Gives a card its first or its next token. A card on a channel gets none.
     func giveToken(_ index: Int, in world: World) {
         guard cards[index].channel == nil else { return }
         world.apns.withdraw(

@@ -1,20 +1,22 @@
 package import TestSupport
 
-/// Many histories, on as many threads as asked for.
+/// Plays many histories on a given number of threads.
 package enum Campaign {
     package struct Report: Sendable {
         package var histories = 0
         package var counts = Counts()
-        /// The failing history with the least seed, as it was.
+        /// Original plan of the failing history with the lowest seed.
         package var failing: Plan?
-        /// The seeds that failed, by the rule that did not hold first.
+        /// Seeds that failed, by the first rule that was violated.
         package var failures: [Rule: [UInt64]] = [:]
-        /// The least seed that was not played.
+        /// Lowest seed that was not played.
         package var next = UInt64.max
         package init() {}
     }
 
-    /// Plays the histories of these seeds, until one fails (or all of them, where it goes on), or it is told to stop.
+    /// Plays the histories of the given seeds.
+    ///
+    /// It stops when one fails, unless `goesOn` is `true`, or when `isOver` returns `true`.
     package static func run(
         seeds: Range<UInt64>, workers: Int, goesOn: Bool = false, isOver: @escaping @Sendable () -> Bool = { false }
     ) async -> Report {
@@ -34,7 +36,7 @@ package enum Campaign {
         }
     }
 
-    /// In another task than its caller's: the histories of one thread, one after another.
+    /// Plays one thread's histories, one after another, outside the caller's task.
     @concurrent
     private static func part(
         _ seeds: Range<UInt64>, worker: UInt64, of workers: UInt64, _ goesOn: Bool, _ isOver: @Sendable () -> Bool

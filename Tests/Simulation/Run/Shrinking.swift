@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Makes a failing history short: steps are left out, and made calm, as long as the same rule does not hold.
+/// Shortens a failing history: it removes steps or makes them calm while the same rule still fails.
 package enum Shrinking {
     package static func shrink(_ failing: History) -> History {
         guard let rule = failing.violations.first?.rule else { return failing }
@@ -9,7 +9,7 @@ package enum Shrinking {
             let history = History(plan, trap: failing.trap)
             return history.violations.first?.rule == rule ? history : nil
         }
-        // Halves, quarters, … and single steps; again, until nothing goes any more.
+        // Tries halves, quarters and so on down to single steps, and repeats until nothing more can be removed.
         var size = max(1, best.plan.steps.count / 2)
         while true {
             var shrank = false

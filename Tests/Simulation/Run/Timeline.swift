@@ -1,6 +1,6 @@
-/// What happened, line by line, for a person; and its digest, for telling two histories apart.
+/// Readable lines of everything that happened, and a digest that tells two histories apart.
 package struct Timeline: Sendable {
-    /// Without lines a history is played a good deal faster.
+    /// `true` if lines are kept. A history plays much faster without them.
     let isKept: Bool
     package private(set) var lines: [String] = []
 
@@ -12,7 +12,7 @@ package struct Timeline: Sendable {
         lines.append("\(Self.time(now))  \(padded) \(text())")
     }
 
-    /// `1 02:03:04.567`: days, hours, minutes, seconds since the history began.
+    /// Returns a time such as `1 02:03:04.567`: days, hours, minutes and seconds since the history began.
     static func time(_ milliseconds: Int64) -> String {
         func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let seconds = milliseconds / 1000

@@ -1,10 +1,11 @@
-/// What happens at which instant of virtual time, in milliseconds; at one instant in the order in which it was set.
+/// Actions by their instant of virtual time, in milliseconds. Actions at one instant run in the order of insertion.
 struct Agenda {
     private struct Entry {
         var at: Int64
         var order: Int
         var id: Int
-        /// What happens inside a process: it waits while that stands still, and is forgotten with it.
+        /// Process in which the action runs. The action waits while the process stands still, and is dropped when it
+        /// dies.
         var node: Node?
         var action: () -> Void
     }
@@ -23,7 +24,7 @@ struct Agenda {
 
     var nextAt: Int64? { entries.lazy.map(\.at).min() }
 
-    /// Takes the first thing that is due by then.
+    /// Takes the first action that is due by the given time.
     mutating func take(upTo time: Int64) -> (at: Int64, action: () -> Void)? {
         while true {
             var first: Int?

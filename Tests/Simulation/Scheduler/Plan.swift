@@ -1,15 +1,15 @@
-/// What a history consists of. One plan gives one history, whatever the process, the machine's load, or what was played
-/// before.
+/// Plan of a history. One plan always gives the same history, regardless of process, machine load or earlier
+/// histories.
 ///
-/// Each step has dice of its own, made from the seed and its number. So a step can be left out, and the others stay
-/// what they are as far as the world lets them: that is how a failing history is made short.
+/// Each step has its own dice, made from the seed and the step's number. Removing a step therefore changes the others
+/// only through the world. This makes it possible to shorten a failing history.
 package struct Plan: Sendable, Hashable {
     package static let length = 46
 
     package var seed: UInt64
-    /// The numbers of the steps that are played, in order.
+    /// Numbers of the steps that are played, in order.
     package var steps: [Int]
-    /// The steps in which nothing goes wrong by itself: no fault of network, store or process.
+    /// Steps without random faults of network, store or process.
     package var calm: Set<Int> = []
 
     package init(seed: UInt64) {
@@ -23,7 +23,7 @@ package struct Plan: Sendable, Hashable {
         return mixed ^ (mixed >> 29)
     }
 
-    /// As `script/simulate` takes it.
+    /// Arguments that make `script/simulate` play this plan.
     package var command: String {
         var words = ["script/simulate", "--seed", String(seed)]
         if steps != Array(0..<Self.length) { words += ["--steps", Self.text(steps)] }

@@ -1,7 +1,7 @@
-/// Runs the tasks of one process of a history, one job after another, on the thread that plays the history.
+/// Executor of one process of a history. It runs one job after another on the thread that plays the history.
 ///
-/// Whatever a task waits for (a continuation, a child, a stream) comes back to its executor, so that no job of such a
-/// process ever runs anywhere else: the order of jobs is the order in which `drain` takes them, and that is given in.
+/// A task that waits for a continuation, a child or a stream resumes on its executor, so no job of the process runs
+/// anywhere else. The caller of `step` alone decides the order of jobs.
 final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     private var ready: [UnownedJob] = []
 
@@ -9,9 +9,10 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
 
     var isIdle: Bool { ready.isEmpty }
 
-    /// Runs one job of those that are ready.
+    /// Runs one ready job.
     ///
-    /// - Parameter pick: Which of so many; 0 is the one that waits the longest.
+    /// - Parameter pick: Returns the index of the job to run, given the number of ready jobs. Index 0 has waited
+    ///   longest.
     func step(pick: (Int) -> Int) {
         guard !ready.isEmpty else { return }
         let job = ready.remove(at: ready.count > 1 ? pick(ready.count) : 0)

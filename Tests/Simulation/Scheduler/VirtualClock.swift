@@ -1,4 +1,4 @@
-/// A process's clock: it sleeps until the history's time has come there.
+/// Clock of a process. It sleeps until the history's time has reached the deadline.
 struct VirtualClock: Clock {
     struct Instant: InstantProtocol {
         let offset: Duration
@@ -13,7 +13,7 @@ struct VirtualClock: Clock {
     var minimumResolution: Duration { .milliseconds(1) }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        // Never early: what is under a millisecond is another one.
+        // Rounds up to whole milliseconds, so that it never wakes early.
         let (seconds, rest) = deadline.offset.components
         try await node.rest(until: seconds * 1000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000)
     }

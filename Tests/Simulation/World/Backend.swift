@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// The apps' backend: what it asks for, what of it stands, and which of its calls it has no answer to.
+/// Backend of the apps: its requests, their effects, and its calls without an answer.
 struct Backend {
     struct Call {
         enum What {
@@ -21,26 +21,26 @@ struct Backend {
         var words: String
     }
 
-    /// What a call did to an activity.
+    /// Effect of a call on an activity.
     struct Stand {
         var run: Int
         var revision: Revision
         var changed: Bool
         var isReplayed: Bool
         var isSuperseded = false
-        /// The process died before all of it was done: who repeats the call has it done anew.
+        /// The process died before all of the call was done. A repeated call runs again.
         var isPartial = false
     }
 
     enum Event {
-        /// A call on an activity stands.
+        /// A call's change of an activity was committed.
         case stands(Call, Stand)
         case notified(Call, devices: Int, isReplayed: Bool)
-        /// The backend has its answer: it may count on it from now on.
+        /// The backend has received its answer and may rely on it from now on.
         case answered(Call, Stand)
     }
 
-    /// What the calls that stand come to.
+    /// State that results from all committed calls.
     struct Wish {
         var run = 0
         var revision: Revision = 0
@@ -52,15 +52,15 @@ struct Backend {
     var made = 0
     var steps: [Scenery.Subject: Int] = [:]
     var sequences: [Scenery.Subject: Int64] = [:]
-    /// The ids of the alerts that calls have named.
+    /// Ids of the alerts that calls have named.
     var alerts: [Scenery.Subject: [String]] = [:]
-    /// Calls without an answer: some are made again.
+    /// Calls without an answer. Some are repeated.
     var open: [Call] = []
     var wishes: [Scenery.Subject: Wish] = [:]
 }
 
 extension World {
-    /// Makes a call, once.
+    /// Makes a call once.
     func attempt(_ call: Backend.Call) {
         note("backend", call.words)
         let hash = Array("key \(call.number)".utf8)
@@ -101,9 +101,10 @@ extension World {
         }
     }
 
-    /// Removes whom a replacement leaves out and one commit does not take, as the server does before it answers.
+    /// Removes the people that a replacement leaves out and one commit cannot take, as the server does before it
+    /// answers.
     ///
-    /// - Returns: It is done. With its key the last step's reply is kept.
+    /// - Returns: `true` if all were removed. With an idempotency key, the last step's reply is stored.
     private func sweep(_ first: ChangeAudience.Reply, _ call: Backend.Call, _ hash: [UInt8]) -> Bool {
         var reply = first
         while let sweep = reply.sweep {
@@ -191,7 +192,7 @@ extension World {
             wish.step = step ?? wish.step
             wish.isEnded = true
         case .audience(let add, let remove):
-            // Of a crowd nobody has a phone.
+            // People of a crowd have no phone.
             let add = Scenery.people.filter(add.contains)
             if !wish.people.isSuperset(of: add) { count(.joined) }
             if !wish.people.isDisjoint(with: remove) { count(.left) }
@@ -204,7 +205,7 @@ extension World {
         backend.wishes[call.subject] = wish
     }
 
-    // MARK: - What stands
+    // MARK: - Committed state
 
     func number(of subject: Scenery.Subject) -> ActivityNumber? {
         store.rows.activityNumbers[.init(subject.app, Sample.activityID(subject.id))]
@@ -221,7 +222,7 @@ extension World {
         return (activity, instance)
     }
 
-    /// What the content of an activity is known by.
+    /// Returns the step number in an activity's content state.
     func step(of subject: Scenery.Subject) -> Int {
         guard let number = number(of: subject), let content = store.rows.contents[number] else { return 0 }
         return Scenery.step(of: (try? JSONValue(parsing: content.state.bytes))?.object) ?? 0

@@ -1,9 +1,9 @@
 import LiveActivityCore
 import TestSupport
 
-/// Commands that were committed one by one, and are run once more on what stood before, as one transaction.
+/// Commands that were committed one by one, to be run again as one transaction on the rows before them.
 ///
-/// An engine commits together what waits together: of several apps, phones, settlements. That must make no difference.
+/// An engine commits all waiting commands together, across apps, phones and settlements. The result must be the same.
 struct CommandGroup {
     private(set) var jobs: [ModelStore.Job] = []
     private let before: Snapshot
@@ -16,12 +16,12 @@ struct CommandGroup {
 
     var isFull: Bool { jobs.count >= size }
 
-    /// - Parameter reply: What it replied by itself.
+    /// - Parameter reply: Reply of the command when it was committed by itself.
     mutating func add<C: Command>(_ command: C, _ reply: Result<C.Reply, Refusal>) {
         jobs.append(.init(command, reply: reply))
     }
 
-    /// The rows after all commands, and the number of commands whose reply is not the one they gave alone.
+    /// Returns the rows after all commands, and the number of commands whose reply differs from their first one.
     func played() -> (rows: Snapshot, surprises: Int) {
         var store = ModelStore(rows: before)
         let surprises = store.run(together: jobs)
@@ -30,10 +30,10 @@ struct CommandGroup {
 }
 
 extension World {
-    /// So many commits lie between the beginnings of two groups at least.
+    /// Least number of commits between the beginnings of two groups.
     private static let spacing = 7
 
-    /// Before a command is run: now and then a group begins with it.
+    /// Begins a group before some commands.
     func openGroup() {
         guard group == nil, counts.commits % Self.spacing == 0 else { return }
         beginGroup(of: 2 + counts.commits / Self.spacing % 4)
@@ -41,7 +41,7 @@ extension World {
 
     func beginGroup(of size: Int) { group = CommandGroup(before: store.rows, size: size) }
 
-    /// What they come to together is what they came to one by one.
+    /// Checks that the group's commands give the same result together as one by one.
     func closeGroup() {
         guard let group else { return }
         self.group = nil
@@ -58,7 +58,7 @@ extension World {
             "\(group.jobs.count) commands come to something else in one commit than one by one: \(words)")
     }
 
-    /// The tables whose rows differ.
+    /// Returns the names of the tables whose rows differ.
     private static func differences(_ left: Snapshot, _ right: Snapshot) -> [String] {
         zip(Mirror(reflecting: left).children, Mirror(reflecting: right).children).compactMap { left, right in
             func equals<Value: Equatable>(_ value: Value) -> Bool { value == right.value as? Value }

@@ -1,57 +1,57 @@
 package import LiveActivityStorage
 package import TestSupport
 
-/// What may go wrong, or come in between.
+/// Faults and other events that may occur in a history.
 package enum Happening: String, Sendable, CaseIterable {
     case processReplaced, processStopped, processStoodStill, twoProcesses
     case storeFailed, commitUnknown
     case clockStepped
     case stormOf5xx, answerLate, answerLost, answerLostAndLateArrival, goAway, notConnected, slowDown, keyRefused
-    /// An older push came after a newer one.
+    /// An older push arrived after a newer one.
     case reordered
     case tokenReplaced, startTokenReplaced
     case hoursOffline
     case joined, left
     case changedHands, installedAnew, swiped
     case callRepeated, callLate
-    /// A commit of one process made work due for another, which was told.
+    /// A commit of one process made work due for another, which was woken.
     case wokenByAnother
-    /// A refusal, or that a push never left, was known after its flight was settled.
+    /// The news that a push was refused, or had never left, came after its flight was settled.
     case refusedLate, notConnectedLate
-    /// A card made room for another.
+    /// A card was evicted to make room for another.
     case evicted
-    /// A start was put off until quiet hours were over.
+    /// A start was deferred until quiet hours were over.
     case waitedForQuiet
     case activitiesToggled
     /// The app changed a card while a push with an alert was on its way there.
     case alertOvertaken
     /// iOS gave a card another token while a push with an alert was on its way to the old one.
     case alertToOldToken
-    /// The app showed a card an older state than it had told of.
+    /// The app showed an older state on a card than it had reported.
     case wentBack
-    /// The app started a card on a broadcast channel, which nothing is sent to.
+    /// The app started a card on a broadcast channel, to which nothing is sent.
     case onChannel
     /// iOS refused the app a card of its own.
     case notStarted
-    /// More people than a call may name were in an audience.
+    /// An audience had more people than one call may name.
     case crowded
-    /// A provider was asked what somebody is to see, or failed.
+    /// A provider was asked for a person's state, or failed.
     case provided, providerFailed
-    /// An endpoint was told what happened, or did not take it.
+    /// An endpoint was sent an event, or did not take it.
     case listenerTold, listenerFailed
     /// The app changed a card so often that the card's timestamp is minutes ahead of every clock.
     case appFarAhead
-    /// Commands were run once more, in one commit.
+    /// Commands were run again in one commit.
     case grouped
     /// An activity had more than four lanes.
     case manyLanes
-    /// Somebody named activities that they invented, on their own word.
+    /// A person named invented activities on their own authority.
     case invented
     /// An endpoint took events while it refused those of other activities, for more than an hour.
     case pickyForLong
 }
 
-/// A rule that does not hold on purpose, so that what comes after a failure can be tested.
+/// A rule that is violated on purpose, to test the handling of a failure.
 package struct Trap: Sendable {
     package let rule: Rule
     package let isShut: @Sendable (Counts) -> Bool
@@ -62,7 +62,7 @@ package struct Trap: Sendable {
     }
 }
 
-/// What went on in a history, so that one in which nothing happens is not taken for one in which nothing is wrong.
+/// Counts of a history's events. They show that a history without violations was not an empty one.
 package struct Counts: Sendable, Equatable {
     package var jobs = 0
     package var commits = 0
@@ -79,7 +79,7 @@ package struct Counts: Sendable, Equatable {
     package var fallbacks = 0
     package var refusedTokens = 0
     package var openCircuits = 0
-    /// How often a process died at each of its points.
+    /// Number of times that a process died at each fault point.
     package var deaths: [FaultPoint: Int] = [:]
     package var happenings: [Happening: Int] = [:]
 

@@ -2,14 +2,14 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// Somebody with an account who names activities that nobody knows, on their own word, and signs out, again and again.
+/// A signed-in person who names unknown activities on their own authority and signs out, again and again.
 enum Inventor {
     static let device = "inventor-1"
     static let user = "eve"
-    /// Number of new activities that a device may name in a day: see `docs/api/authentication.md`.
+    /// Number of new activities that a device may name in a day (`docs/api/authentication.md`).
     static let perDay = 20
     static let activities = "invented-"
-    /// Number of activities that they name at a time.
+    /// Number of activities named at a time.
     fileprivate static let many = 25
 }
 

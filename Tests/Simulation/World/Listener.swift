@@ -4,27 +4,28 @@ import LiveActivityDelivery
 import LiveActivityStorage
 import TestSupport
 
-/// The app's endpoint that is told what happens: it is slow, fails, cannot take what is about one activity, or wants
-/// nothing more until somebody turns it on again.
+/// The app's webhook endpoint.
+///
+/// It may be slow, fail, refuse the events of some activities, or be gone until an operator enables it again.
 struct Listener {
     static let key = WebhookKey(Scenery.pizza, "shop")
 
     enum Mood: CaseIterable { case well, slow, failing, picky, gone }
 
-    /// A picky endpoint cannot take events of this activity.
+    /// Returns `true` if a picky endpoint refuses events of the activity.
     static func isPoisoned(_ activity: ActivityNumber?) -> Bool { activity?.isMultiple(of: 2) ?? false }
 
     var mood = Mood.well
-    /// What the store knows of it.
+    /// Deliveries to the endpoint as the store holds them.
     var table = ModelWebhooks()
-    /// Events that happened before it was known are not for it.
+    /// Newest event when the endpoint was added. It gets later events only.
     var begin: EventNumber?
-    /// Why an event may be told once more: an answer that was lost or late, and those whom somebody had told again.
+    /// Number of reasons for which an event may be sent again: lost or late answers, and replays.
     var excuses = 0
 }
 
 extension World {
-    /// The endpoint's health changes, or somebody looks after it.
+    /// Changes the endpoint's health, or lets an operator attend to it.
     func changeListener() {
         listener.mood = isCalm ? .well : pick(Listener.Mood.allCases)
         note("listener", "is \(listener.mood)")
@@ -37,7 +38,7 @@ extension World {
         }
     }
 
-    /// An endpoint that cannot take what is about some activities is told everything once more.
+    /// Makes the endpoint picky and sends it all events again.
     func listenPickily() {
         guard scenery.isTold else { return }
         count(.pickyForLong)
@@ -53,7 +54,7 @@ extension World {
         advance(by: 30 * 60_000)
     }
 
-    /// Somebody turns it on, and has it told what was given up.
+    /// Enables the endpoint and replays the events that were given up.
     func attendListener() {
         guard let given = listener.table.replay(.dead(nil), to: Listener.key, span: eventSpan) else { return }
         listener.excuses += 1
@@ -61,7 +62,7 @@ extension World {
         note("operator", "has \(given) told again\(wasOff ? ", and turns the webhook on" : "")")
     }
 
-    /// None is erased in a history.
+    /// Span of all events. A history erases none.
     var eventSpan: EventSpan { EventSpan(erasedThrough: 0, newest: EventNumber(store.events.count)) }
 
     func event(_ number: EventNumber) -> StoredEvent? {
@@ -73,7 +74,7 @@ extension World {
             device: record.device.flatMap { store.rows.devices[$0]?.id })
     }
 
-    /// Wakes who tells, where a commit wrote events.
+    /// Wakes the webhook services if a commit wrote events.
     func wakeListeners(by node: Node, since count: Int) {
         guard scenery.isTold, store.events.count > count else { return }
         for other in nodes where other.isAlive && (other === node || !chance(300, in: 1000)) {
@@ -83,7 +84,7 @@ extension World {
 }
 
 extension Node {
-    /// The service that tells endpoints, as it runs in the server.
+    /// Returns the service that sends events to endpoints, as in the server.
     func webhooks() -> WebhookService? {
         guard world.scenery.isTold else { return nil }
         var limits = WebhookService.Limits()
@@ -112,7 +113,7 @@ extension Node {
         let mood = world.listener.mood
         let wait: Int64 = mood == .slow ? world.pick([900, 9000, 20_000]) : world.pick([0, 5, 60])
         if wait > 14_000 { world.listener.excuses += 1 }
-        // Where nobody waits for the answer any more, it may have taken it all the same.
+        // The endpoint may have taken the event even if nobody waits for the answer any more.
         if wait > 0 { try? await rest(until: world.now + wait) }
         let isRefused: Bool =
             switch mood {
@@ -133,7 +134,7 @@ extension Node {
         world.note("listener", "takes event \(number), \(message.event.record.kind.name)")
         world.see(.told(message.event, isTaken: true))
         guard world.chance(5) else { return .taken }
-        // Nobody learns of it.
+        // The endpoint took the event, but its answer is lost.
         world.listener.excuses += 1
         return .failed("the connection was closed")
     }

@@ -5,20 +5,20 @@ import LiveActivityStorage
 import Logging
 import ServiceLifecycleTestKit
 
-/// A process of the server: the dispatcher as it is, on a store, a sender, clocks and dice that the history gives it.
+/// A process of the server: the real dispatcher with a store, a sender, clocks and dice of the history.
 ///
-/// It dies at any of the points that it passes: from then on nothing that it does has an effect, and it is gone as soon
-/// as it has noticed. What it had committed stays, what it had handed to APNs may still arrive.
+/// It may die at any of its fault points. From then on its actions have no effect, and it ends as soon as it notices.
+/// Its commits remain, and pushes that APNs has received may still arrive.
 final class Node: @unchecked Sendable {
     unowned let world: World
     let number: Int64
     let executor = SeededExecutor()
     private(set) var isAlive = true
-    /// Nothing of it is left.
+    /// `true` once nothing of the process is left.
     private(set) var isOver = false
-    /// It stands still until then, as a machine does that is paused: it does not know that time went by.
+    /// Time until which the process stands still, as on a paused machine. It does not notice that time has passed.
     var frozenUntil: Int64?
-    /// It dies when it passes this point so many times more.
+    /// Fault point at which the process dies, and the number of passes before that.
     var crash: (point: FaultPoint, passes: Int)?
     var wakeUp: AsyncStream<Void>.Continuation?
     var refreshWakeUp: AsyncStream<Void>.Continuation?
@@ -29,7 +29,7 @@ final class Node: @unchecked Sendable {
     private var trigger: GracefulShutdownTestTrigger?
 
     var name: String { "node \(number)" }
-    /// It takes calls and does its work.
+    /// `true` while the process takes calls and works.
     var isUp: Bool { isAlive && !isOver && !isStopping && frozenUntil == nil }
     private(set) var isStopping = false
 
@@ -38,7 +38,7 @@ final class Node: @unchecked Sendable {
         self.number = number
     }
 
-    /// Begins its life.
+    /// Starts the process.
     func start() {
         let world = world
         let dispatcher = Dispatcher(
@@ -66,7 +66,7 @@ final class Node: @unchecked Sendable {
         isOver = true
     }
 
-    /// It claims nothing more, waits for the answers it awaits, and goes.
+    /// Shuts the process down: it claims nothing more, waits for its open answers, and ends.
     func stop() {
         isStopping = true
         world.count(.processStopped)
@@ -74,7 +74,7 @@ final class Node: @unchecked Sendable {
         trigger?.triggerGracefulShutdown()
     }
 
-    /// From now on nothing it does has an effect.
+    /// Ends all effects of the process from now on.
     func die(_ why: String) {
         guard isAlive, !isOver else { return }
         isAlive = false
@@ -140,7 +140,7 @@ final class Node: @unchecked Sendable {
         }
     }
 
-    /// Waits inside the process, until its task is cancelled at most.
+    /// Waits inside the process until the time, or until its task is canceled.
     func rest(until time: Int64) async throws {
         let id = nextSleeper()
         try await withTaskCancellationHandler {
@@ -156,7 +156,7 @@ final class Node: @unchecked Sendable {
         }
     }
 
-    /// Waits inside the process, cancelled or not; a dead one does not wait.
+    /// Waits inside the process regardless of cancellation. A dead process does not wait.
     func pause(_ milliseconds: Int64) async {
         guard milliseconds > 0, isAlive else { return }
         let (id, until) = (nextSleeper(), world.now + milliseconds)

@@ -1,7 +1,8 @@
 import APNSModel
 
-/// A process's client of APNs, as its port promises it: each push leaves before its time or not at all, and is answered
-/// once, by its time at the latest.
+/// APNs client of a process, true to the port's contract.
+///
+/// Each push leaves before its deadline or not at all. It is answered exactly once, by its time limit at the latest.
 struct NodeSender: PushSender {
     let node: Node
 

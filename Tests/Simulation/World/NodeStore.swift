@@ -3,8 +3,10 @@ import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
 
-/// The store as one process sees it: the reference store of all of them, which takes its time, fails, and dies with the
-/// process before or after a commit.
+/// The store as one process sees it.
+///
+/// All processes share the reference store. It takes time and may fail, and the process may die before or after a
+/// commit.
 struct NodeStore: WorkStore {
     let node: Node
 
@@ -37,12 +39,12 @@ struct NodeStore: WorkStore {
         return result
     }
 
-    /// One commit: it waits in the queue, may fail, or stand without the process ever knowing.
+    /// Makes one commit. It waits in the queue, may fail, and may be kept without the process knowing.
     func write<Value>(
         _ rank: CommandRank, _ words: String, _ body: (World) -> Value
     ) async throws(StorageError) -> Value {
         let world = node.world
-        // Its reply takes a moment too; now and then the process is slow.
+        // The reply takes a moment too. Sometimes the process is slow.
         if world.chance(300, in: 1000) { await node.pause(world.pick([1, 2, 5, 20, 200])) }
         guard node.isAlive else { throw .closed }
         let fate = world.storeFate()

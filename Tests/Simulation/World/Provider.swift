@@ -5,21 +5,21 @@ import LiveActivityDelivery
 import LiveActivityStorage
 import TestSupport
 
-/// The app's provider of what its people see next: it is slow, fails now and then, and changes its mind.
+/// The app's provider of its people's next states. It may be slow, fail, or change its mind.
 struct Provider {
     static let type = "next"
 
-    /// What each person is to see; who is not in it sees nothing.
+    /// Step that each person should see. A person without an entry sees nothing.
     var steps: [String: Int] = [:]
     var made = 0
-    /// Those of whom the server may not know that there are news.
+    /// People about whom the server may not have been notified yet.
     var untold: Set<String> = []
-    /// It fails every other time.
+    /// `true` if the provider fails every other time.
     var isUnwell = false
 }
 
 extension World {
-    /// Activities that the backend speaks of, and those that a provider computes.
+    /// Activities of the backend, and those that a provider computes.
     var subjects: [Scenery.Subject] {
         guard scenery.isProvided else { return scenery.subjects }
         let computed = phones.filter { $0.app.bundleID == Scenery.pizza }.flatMap { phone in
@@ -30,13 +30,13 @@ extension World {
         return scenery.subjects + computed
     }
 
-    /// The activity that a person has on one device, once their provider has spoken.
+    /// Returns the provided activity of a person on one device.
     func provided(_ person: String, _ device: String) -> Scenery.Subject {
         let id = ProvidedActivity.id(type: Provider.type, user: Sample.user(person), device: Sample.device(device))
         return Scenery.Subject(app: Scenery.pizza, id: id.text, type: Provider.type)
     }
 
-    /// The provider has news of somebody.
+    /// Changes a person's state at the provider.
     func changeProvided() {
         let person = pick(Scenery.people)
         provider.made += 1
@@ -47,7 +47,7 @@ extension World {
         askProvider(of: person)
     }
 
-    /// The backend says that what a person sees is to be computed.
+    /// Asks the server to compute a person's state again, as the backend.
     func askProvider(of person: String) {
         let command = AskRefresh(
             app: Scenery.pizza, users: [Sample.user(person)], types: [Provider.type],
@@ -56,7 +56,7 @@ extension World {
         provider.untold.remove(person)
     }
 
-    /// Wakes who asks the provider, where a commit made something due to be asked.
+    /// Wakes the refresh services if a commit made a refresh due.
     func wakeProviders(after rank: CommandRank) {
         guard scenery.isProvided, rank != .claim, !store.lastChanges.refreshes.isEmpty else { return }
         for node in nodes where node.isAlive { node.refreshWakeUp?.yield() }
@@ -64,7 +64,7 @@ extension World {
 }
 
 extension Node {
-    /// The service that asks the provider, as it runs in the server.
+    /// Returns the service that asks the provider, as in the server.
     func refreshes() -> RefreshService? {
         guard world.scenery.isProvided, let type = world.scenery.app(Scenery.pizza).types[Provider.type] else {
             return nil

@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// The end of a history: faults stop, everybody comes back, and there is time.
+/// End of a history: faults stop, every phone and process comes back, and time passes.
 extension World {
     func rest() {
         guard violations.isEmpty else { return }
@@ -16,7 +16,7 @@ extension World {
         settleProcesses()
         if scenery.isProvided {
             provider.isUnwell = false
-            // A backend says it until it is answered.
+            // A backend repeats its call until it is answered.
             for person in provider.untold.sorted() { askProvider(of: person) }
         }
         listener.mood = .well
@@ -27,29 +27,30 @@ extension World {
             catchUp(phone)
         }
         advance(by: 2000)
-        // A route that is closed is tried each minute.
+        // A closed route is tried each minute.
         advance(by: 150_000)
         see(.alertsAreDue)
-        // What a clock put off that was set back since waits as long: `SQLiteStore.prune` finds that, not the model.
+        // Work deferred by a clock that was set back later waits that much longer. Only `SQLiteStore.prune` finds it;
+        // the model does not.
         let wasAhead = faults.latestTime > serverTime + .seconds(60)
         for round in 0..<4 where violations.isEmpty {
             timeline.note(now, "------", "rest \(round + 1)")
             for phone in phones {
-                // Who a phone is it says once; what it shows again and again.
+                // A phone registers once, but reports its cards again and again.
                 if round == 0 { phone.launch(in: self) }
                 for index in phone.cards.indices where !phone.cards[index].isOver && phone.cards[index].token == nil {
                     phone.giveToken(index, in: self)
                 }
                 phone.inventory(in: self)
             }
-            // APNs's quarter of an hour, a coalescing window, and a look that comes each minute.
+            // Time for APNs's 15 minutes, a coalescing window, and a check that runs each minute.
             advance(by: 16 * 60_000)
             if !wasAhead || round > 1 { see(.calm) }
             advance(by: 4 * 60_000)
         }
         guard violations.isEmpty else { return }
         listenPickily()
-        // What iOS has ended by itself meanwhile is told, too; and so is what that has made room for.
+        // Phones report the cards that iOS has ended, and then those that this has made room for.
         for _ in 0..<2 where violations.isEmpty {
             for phone in phones { phone.inventory(in: self) }
             advance(by: 60_000)
@@ -59,7 +60,7 @@ extension World {
         see(.atRest)
     }
 
-    /// One process is left, which works.
+    /// Leaves one working process.
     private func settleProcesses() {
         for node in nodes {
             node.crash = nil

@@ -4,9 +4,9 @@ import LiveActivityCore
 import LiveActivityDelivery
 import TestSupport
 
-/// What a history is played with: apps, types, activities, people; drawn from its seed before the first step.
+/// Apps, types, activities and people of a history, drawn from its seed before the first step.
 struct Scenery {
-    /// An activity that the backend speaks of.
+    /// An activity of the backend.
     struct Subject: Hashable {
         let app: BundleID
         let id: String
@@ -16,9 +16,9 @@ struct Scenery {
     static let pizza = Sample.bundle("com.acme.pizza")
     static let taxi = Sample.bundle("com.acme.taxi")
     static let people = ["ann", "bob"]
-    /// Stands in every content state: no line of a log may hold it.
+    /// Text in every content state. No log line may contain it.
     static let secret = "s3cret-of-a-person"
-    /// Estimates small enough to matter within some minutes.
+    /// Estimates that are small enough to matter within some minutes.
     static let budgets = {
         var budgets = BudgetPolicy()
         budgets.high = BudgetLimit(perHour: 8, perDay: 24)
@@ -29,13 +29,13 @@ struct Scenery {
 
     let apps: [AppSettings]
     let subjects: [Subject]
-    /// A provider computes what people see next.
+    /// `true` if a provider computes people's states.
     let isProvided: Bool
-    /// An endpoint is told what happens.
+    /// `true` if an endpoint receives events.
     let isTold: Bool
-    /// What it wants to be told; `nil`: all.
+    /// Kinds of event that the endpoint wants, or `nil` for all.
     let toldKinds: Set<EventRecord.Kind>?
-    /// Somebody invents activities.
+    /// `true` if a person invents activities.
     let isPestered: Bool
     var limits = Dispatcher.Limits()
 
@@ -66,7 +66,7 @@ struct Scenery {
         if dice.chance(20) { limits.claim.pushes = 1 }
     }
 
-    /// Of the day. Histories begin at 14:32.
+    /// Quiet minutes of the day. Histories begin at 14:32.
     static let quietMinutes = (14 * 60 + 34)..<(15 * 60)
 
     private static func type(_ name: String) -> ActivityType {

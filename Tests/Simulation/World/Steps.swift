@@ -4,7 +4,7 @@ import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
 
-/// What a step of a history may be.
+/// Steps of a history.
 extension World {
     func begin() {
         for index in 0..<1 + dice.roll(3) {
@@ -83,7 +83,7 @@ extension World {
         put(pick(scenery.subjects))
     }
 
-    /// - Parameter people: The audience that it names; `nil`: as the dice say.
+    /// - Parameter people: Audience that the call names, or `nil` to let the dice decide.
     private func put(_ subject: Scenery.Subject, for people: [String]? = nil) {
         if dice.chance(85) || backend.steps[subject] == nil { backend.steps[subject, default: 0] += 1 }
         let step = backend.steps[subject] ?? 1
@@ -100,7 +100,7 @@ extension World {
         if dice.chance(30) {
             var wish = SetDesiredState.AlertWish(Sample.alert)
             if dice.chance(50) {
-                // Now and then a state names an alert that another has brought.
+                // Some states name an alert that another state has brought.
                 let earlier = backend.alerts[subject, default: []]
                 wish.id = !earlier.isEmpty && dice.chance(15) ? pick(earlier) : "alert-\(backend.made)"
                 backend.alerts[subject, default: []].append(wish.id ?? "")
@@ -123,8 +123,8 @@ extension World {
         if body.alert != nil, chance(42) { overtakeAlert(of: subject) }
     }
 
-    /// While the push with the alert is on its way the app changes the card itself, or has another token for it and
-    /// tells what it shows.
+    /// Interferes while a push with an alert is on its way. The app changes the card, or iOS gives it another token
+    /// and the app reports what it shows.
     private func overtakeAlert(of subject: Scenery.Subject) {
         let isByToken = dice.chance(40)
         after(pick([10, 60, 150, 400, 1200])) { [self] in
@@ -139,7 +139,7 @@ extension World {
                 count(.alertToOldToken)
                 phone.giveToken(open, in: self)
                 phone.report(open, in: self)
-                // Once more, before what was sent to the new token has come.
+                // Reports again before the push to the new token has arrived.
                 after(pick([30, 200, 1500, 4000])) { [self] in
                     if phone.cards.indices.contains(open), !phone.cards[open].isOver { phone.inventory(in: self) }
                 }
@@ -147,8 +147,9 @@ extension World {
         }
     }
 
-    /// More people than one call may name belong to an audience for a moment. Some leave, and a state that names the
-    /// audience anew goes into the same commit.
+    /// Gives an audience more people than one call may name.
+    ///
+    /// Some leave, and a state that names the whole audience joins the same commit.
     private func crowd() {
         let subject = pick(scenery.subjects)
         guard backend.wishes[subject]?.isEnded == false else { return }
@@ -168,7 +169,7 @@ extension World {
         change(remove: all(0..<10))
         put(subject, for: [pick(Scenery.people)])
         closeGroup()
-        // Where the state got lost.
+        // Removes the crowd in case the state was lost.
         change(remove: all(10..<most))
         change(remove: all(most..<most + 5))
     }
@@ -198,7 +199,7 @@ extension World {
                     subject, .audience(add: [], remove: [person]), hasKey: true,
                     "REMOVE \(person) from \(subject.id)"))
             guard chance(30) else { return }
-            // And they come back.
+            // They come back later.
             after(pick([400, 5000, 60_000])) { [self] in
                 attempt(
                     newCall(
@@ -275,7 +276,7 @@ extension World {
     }
 
     private func toggleActivities() {
-        // Who does not allow them does so again, if anybody.
+        // A person who forbids Live Activities is the first to allow them again.
         let denying = phones.first { !$0.allowsActivities }
         guard let phone = denying ?? (dice.chance(25) ? somebody() : nil) else { return }
         phone.toggleActivities(in: self)
@@ -306,7 +307,7 @@ extension World {
             phone.signOut(in: self)
         } else {
             let other = pick(Scenery.people)
-            // Signing out, the app has its tokens made anew: the old ones are dead.
+            // On sign-out the app requests new tokens, so the old ones are dead.
             if other != phone.user || !phone.isSignedIn {
                 apns.withdraw(phone.startToken, at: now, knownAfter: 0)
                 apns.withdraw(phone.deviceToken, at: now, knownAfter: 0)
@@ -346,19 +347,19 @@ extension World {
             replace(node, after: nil)
         case 8: node.freeze(for: pick([500, 7000, 13_000, 30_000]))
         default:
-            // The next is there already while this one still works.
+            // The next process is up while this one still works.
             count { $0.overlaps += 1 }
             count(.twoProcesses)
             startNode()
             after(pick([2000, 20_000])) { [self] in
-                // Unless that one was asked to stop since.
+                // Keeps this process if the next one was asked to stop meanwhile.
                 guard nodes.contains(where: { $0 !== node && $0.isAlive && !$0.isStopping }) else { return }
                 node.die("after the next has taken over")
             }
         }
     }
 
-    /// Another process takes the place of one that dies, some time after.
+    /// Starts another process some time after this one dies.
     private func replace(_ node: Node, after delay: Int64?) {
         let delay = delay ?? pick([0, 500, 3000, 20_000, 90_000])
         after(max(1, delay)) { [self] in
@@ -373,7 +374,7 @@ extension World {
         guard !isCalm else { return }
         faults.latestTime = max(faults.latestTime, serverTime)
         let (steps, far): ([Int64], Int64) = ([1500, 30_000, 300_000], 2_400_000)
-        // From one end to the other it is more than an hour, which no timestamp is ahead of the clock.
+        // From one extreme to the other is more than an hour, further than a timestamp may be ahead of the clock.
         if abs(faults.serverClock) == far, chance(40) {
             faults.serverClock = -faults.serverClock
         } else {

@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// What Apple's service knows: which tokens lead where, and how well it is.
+/// Apple's service: the destinations of all tokens, and its state of health.
 struct VirtualAPNS {
     enum Weather: String, CaseIterable {
         case fair, errors, silence, slow, refusing, crowded, keyRefused
@@ -17,9 +17,9 @@ struct VirtualAPNS {
         var installation: Int
         var app: BundleID
         var environment: APNSEnvironment
-        /// From then on it leads nowhere, in true time.
+        /// True time from which the token is invalid.
         var invalidAt: Int64?
-        /// From then on APNs knows that, and says 410.
+        /// True time from which APNs knows that, and answers 410.
         var refusedAt: Int64?
     }
 
@@ -27,7 +27,7 @@ struct VirtualAPNS {
     var tokens: [String: Destination] = [:]
     private var made = 0
 
-    /// A token of its own for a destination.
+    /// Issues a new token for a destination.
     mutating func issue(_ kind: Destination.Kind, _ phone: Phone) -> String {
         made += 1
         let hex = Sample.token("\(made) of \(phone.device)", as: UpdateTokenKind.self).hex
@@ -37,7 +37,7 @@ struct VirtualAPNS {
         return hex
     }
 
-    /// The token leads nowhere any more; APNs learns of that at once, or later.
+    /// Invalidates the token. APNs learns of that after the delay.
     mutating func withdraw(_ hex: String?, at now: Int64, knownAfter delay: Int64) {
         guard let hex, tokens[hex]?.invalidAt == nil else { return }
         tokens[hex]?.invalidAt = now
@@ -46,11 +46,11 @@ struct VirtualAPNS {
 }
 
 extension World {
-    /// What becomes of a push, before APNs has looked at it.
+    /// Fate of a push before APNs has looked at it.
     private enum Fate {
         case answered(after: Int64)
         case status(Int, APNSReason.Known, after: Int64)
-        /// No answer comes, though APNs may have taken it, at once or later.
+        /// No answer comes, although APNs may take the push, at once or later.
         case lost(arrivesAfter: Int64?, saidAfter: Int64?)
         case notConnected(after: Int64)
         case refusedByPeer
@@ -59,9 +59,9 @@ extension World {
     private func fate(of push: Push) -> Fate {
         guard !isCalm else { return .answered(after: 20) }
         let quick = Int64(5 + dice.roll(120))
-        // Now and then it takes longer than anybody waits for.
+        // Sometimes the answer takes longer than anybody waits.
         let slow: Int64 = dice.roll(6) == 0 ? pick([1490, 2000, 5000, 9000, 11_900]) : 10
-        // That an alert was refused is known late more often than chance has it: much follows from it.
+        // Alerts are refused late more often than chance would have it, because much depends on it.
         if observer.push(push.request.id)?.card?.seat.plan.carriesAlert ?? false, dice.roll(12) == 0 {
             return .status(503, .serviceUnavailable, after: pick([1600, 3000, 8000]))
         }
@@ -82,7 +82,7 @@ extension World {
         case 0..<3: return .answered(after: pick([1490, 1510, 4000, 11_500]))
         case 3..<5: return .lost(arrivesAfter: quick, saidAfter: quick * 3)
         case 5..<6: return .lost(arrivesAfter: nil, saidAfter: quick * 3)
-        // What was in the network when the connection broke comes later than anybody thinks.
+        // A push that was in the network when the connection broke arrives very late.
         case 6..<7: return .lost(arrivesAfter: pick([3000, 12_500, 30_000]), saidAfter: pick([50, 2000]))
         case 7..<8: return .lost(arrivesAfter: quick, saidAfter: nil)
         case 8..<9: return .refusedByPeer
@@ -93,7 +93,7 @@ extension World {
         }
     }
 
-    /// A process's sender has a push: it waits, leaves while it may, and is answered once.
+    /// Sends a push of a process: it waits, leaves if it still may, and is answered once.
     func send(_ push: Push, from node: Node, _ done: @escaping (Result<PushAnswer, PushFailure>) -> Void) {
         see(.submitted(push.request.id))
         let fate = fate(of: push)
@@ -174,8 +174,9 @@ extension World {
 
     private func words(_ push: Push) -> String { observer.push(push.request.id)?.words ?? "a push nobody claimed" }
 
-    /// After an answer to its end a card is over for all that anybody can know, and so it is when the token is dead:
-    /// nobody but the phone could say that it has another.
+    /// Records that a card is over after an answer to its end.
+    ///
+    /// A dead token counts as well, because only the phone could name another one.
     private func noteEnd(_ push: Push, _ destination: VirtualAPNS.Destination) {
         guard case .card(let local) = destination.kind,
             observer.push(push.request.id)?.card?.seat.plan.kind == .end
@@ -183,7 +184,7 @@ extension World {
         phones[destination.phone].endTaken.insert(local)
     }
 
-    /// APNs looks at a push, and passes it on.
+    /// Answers a push as APNs does, and passes it on to the phone.
     private func take(_ push: Push) -> PushAnswer {
         guard let destination = apns.tokens[push.request.destination.hex],
             destination.environment == push.request.environment
@@ -204,7 +205,7 @@ extension World {
             let delay: Int64 = isCalm ? 5 : pick([5, 5, 20, 200, 3000])
             after(delay) { [self] in arrive(push, at: destination) }
         } else {
-            // One notification for each app on a device: the latest.
+            // APNs stores one notification for each app on a device: the latest.
             phone.stored = (push, destination)
         }
         return PushAnswer(status: 200)
@@ -223,7 +224,7 @@ extension World {
             return
         }
         if case .at(let expires) = push.request.expiration, expires < trueTime { return }
-        // What it was for was deleted while it was on its way.
+        // The installation was deleted while the push was on its way.
         guard phone.installation == destination.installation else { return }
         guard let sent = observer.push(push.request.id) else { return }
         let effect = phone.take(push.request, destination.kind, sent, in: self)

@@ -3,46 +3,46 @@ import LiveActivityCore
 import LiveActivityDelivery
 import TestSupport
 
-/// What those who watch see: everything, from outside and from inside, at the moment it happens.
+/// Events that invariants observe, inside and outside the server, at the moment they happen.
 indirect enum Observation {
-    /// A flight was claimed and the claim stands.
+    /// A flight was claimed and the claim was committed.
     case claimed(Flight, Node)
     case claimedNotifications(NotificationFlight, Node)
     /// The process has the answer to its claim.
     case claimReturned([Flight], Node)
-    /// The process's sender has a push.
+    /// The process's sender has received a push.
     case submitted(PushID)
-    /// Outcomes were written down: with what stood before.
+    /// Outcomes were stored. The snapshot is from before.
     case settled(SettleFlight, before: Snapshot)
     case settledNotifications(SettleNotifications, before: Snapshot)
     /// Lanes were rescued, or a claim found nothing.
     case claimCommitted(ClaimWork.Reply, before: Snapshot)
-    /// A phone's report stands.
+    /// A phone's report was accepted.
     case reported(Phone.Report)
     /// The bytes of a push left a process.
     case left(SentPush, Node, push: Push)
     /// APNs took a push.
     case accepted(SentPush)
-    /// A push came to a phone, and what it did there.
+    /// A push arrived at a phone, with its effect there.
     case arrived(SentPush, Phone, Phone.Effect)
     case called(Backend.Event)
-    /// An endpoint is told of an event, or has taken it.
+    /// An endpoint is sent an event, or has taken it.
     case told(StoredEvent, isTaken: Bool)
     case logged(String)
     case died(Node)
-    /// An endpoint that refuses what is about some activities is to be told everything again.
+    /// A picky endpoint is about to be sent all events again.
     case toldAgain
-    /// Some minutes later: it has been told what it does not refuse.
+    /// Some minutes have passed. The endpoint should have been sent all events that it does not refuse.
     case neighboursAreDue
-    /// Faults have stopped for some minutes: no more than an alert is worth showing.
+    /// Faults stopped some minutes ago, less than an alert's lifetime.
     case alertsAreDue
-    /// Faults have stopped for a quarter of an hour, or phones have reported since for the next time.
+    /// Faults stopped 15 minutes ago, or phones have made their next reports since.
     case calm
-    /// Faults have stopped, and everybody had time.
+    /// Faults have stopped, and enough time has passed for everything to settle.
     case atRest
 }
 
-/// A push with what is known of it inside the server.
+/// A push, with what the server knows about it.
 struct SentPush {
     enum What {
         case card(Flight, Flight.Seat)
@@ -51,12 +51,12 @@ struct SentPush {
 
     var id: PushID
     var what: What
-    /// In true time.
+    /// True time of the claim.
     var claimedAt: Int64
     var leaseUntil: Int64
-    /// The process's wall clock at the claim.
+    /// Wall-clock time of the process at the claim.
     var claimedWall: UnixTime
-    /// Whose the device was when it was claimed.
+    /// Person of the device at the claim.
     var user: UserID
     var isWanted: Bool
 
@@ -85,7 +85,7 @@ struct SentPush {
     }
 }
 
-/// What is known of pushes by their ids: the claim, and the push itself, know each other by it.
+/// Pushes by id. The id connects a claim with its push.
 struct Observer {
     private var pushes: [PushID: SentPush] = [:]
 
@@ -94,7 +94,7 @@ struct Observer {
 }
 
 extension World {
-    /// Who watches is told what a commit did.
+    /// Reports a commit's effects to the invariants.
     func watch<C: Command>(_ command: C, _ result: Result<C.Reply, Refusal>, before: Snapshot, by node: Node) {
         if let reply = (try? result.get()) as? ClaimWork.Reply {
             watch(reply, before, node)

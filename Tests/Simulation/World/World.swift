@@ -3,15 +3,16 @@ import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
 
-/// Everything there is in one history, and its only clock: the processes of the server with their store, an APNs,
-/// phones, a backend, and those who watch. All of it on one thread.
+/// Everything in one history, and its only clock, on one thread.
+///
+/// It holds the processes of the server with their store, an APNs, phones, a backend, and the invariants.
 final class World: @unchecked Sendable {
-    /// In milliseconds since the history began: the true time, which no clock of the history shows.
+    /// True time in milliseconds since the history began. No clock of the history shows it.
     private(set) var now: Int64 = 0
     var agenda = Agenda()
-    /// Of the step that is being played.
+    /// Dice of the step that is being played.
     var dice: SeededDice
-    /// Nothing goes wrong by itself.
+    /// `true` if no random faults occur.
     var isCalm = false
     let scenery: Scenery
     var store = ModelStore()
@@ -22,27 +23,27 @@ final class World: @unchecked Sendable {
     var backend = Backend()
     var provider = Provider()
     var listener = Listener()
-    /// How many activities somebody has invented.
+    /// Number of activities that have been invented.
     var invented = 0
     var faults = Faults()
     var timeline: Timeline
     var observer = Observer()
-    /// Commands that are run once more, together.
+    /// Commands to be run again together.
     var group: CommandGroup?
     let invariants: [any Invariant]
     private(set) var violations: [Violation] = []
     private(set) var counts = Counts()
     private let trap: Trap?
 
-    /// What goes wrong at the moment.
+    /// Faults in effect now.
     struct Faults {
-        /// How often the store fails, of a hundred commits.
+        /// Percentage of commits that fail.
         var store = 0
-        /// How far the server's wall clock is from the true time, in milliseconds.
+        /// Offset of the server's wall clock from true time, in milliseconds.
         var serverClock: Int64 = 0
-        /// The latest time that it has shown when it was set.
+        /// Latest time that the clock showed when it was set.
         var latestTime = Sample.now
-        /// When it was set last, in true time.
+        /// True time of the last clock step.
         var clockSteppedAt = Int64.min
     }
 
@@ -56,12 +57,12 @@ final class World: @unchecked Sendable {
 
     // MARK: - Time
 
-    /// The true time as a wall clock that is right shows it.
+    /// True time as a correct wall clock shows it.
     var trueTime: UnixTime { Sample.now + .milliseconds(now) }
-    /// The server's wall clock.
+    /// Time by the server's wall clock.
     var serverTime: UnixTime { trueTime + .milliseconds(faults.serverClock) }
 
-    /// Lets so much time pass, with all that happens in it.
+    /// Lets time pass, with all its events.
     func advance(by milliseconds: Int64) {
         let end = now + milliseconds
         work()
@@ -77,12 +78,12 @@ final class World: @unchecked Sendable {
         agenda.add(at: now + milliseconds, in: node, action)
     }
 
-    /// Every process does what it can do now.
+    /// Runs every process until it has nothing left to do now.
     func work() {
         var jobs = 0
         while let node = nodes.first(where: { !$0.executor.isIdle && $0.frozenUntil == nil }) {
             node.executor.step { [self] count in
-                // Mostly in the order in which they became ready; at times in another that is as good.
+                // Jobs usually run in the order in which they became ready, and sometimes in another valid order.
                 isCalm || dice.roll(8) > 0 ? 0 : dice.roll(count)
             }
             counts.jobs += 1
@@ -92,12 +93,12 @@ final class World: @unchecked Sendable {
         nodes.removeAll(where: \.isOver)
     }
 
-    /// Between two instants no process has as much to do.
+    /// Bound that no process reaches between two instants.
     private static let mostJobs = 50_000
 
     // MARK: - Chance
 
-    /// Something that goes wrong, so often out of so many; never where nothing is to go wrong.
+    /// Returns `true` for a random fault, `often` times out of `all`. Never `true` while the world is calm.
     func chance(_ often: Int, in all: Int = 100) -> Bool { !isCalm && often > 0 && dice.roll(all) < often }
 
     func pick<C: RandomAccessCollection>(_ choices: C) -> C.Element { dice.pick(choices) }
@@ -111,7 +112,7 @@ final class World: @unchecked Sendable {
 
     // MARK: - Commits
 
-    /// One commit: decided on what stands, seen by those who watch, and told to the dispatchers.
+    /// Runs a command on the current rows, shows it to the invariants, and wakes the dispatchers.
     func commit<C: Command>(_ command: C, by node: Node) -> Result<C.Reply, Refusal> {
         counts.commits += 1
         if command.isAlone { closeGroup() } else { openGroup() }
@@ -121,14 +122,14 @@ final class World: @unchecked Sendable {
         if command.rank == .write {
             result = store.run(command)
         } else {
-            // What stood before is kept for those who watch, which makes the store copy what it changes.
+            // Keeping the earlier rows for the invariants makes the store copy what it changes.
             let before = store.rows
             result = store.run(command)
             watch(command, result, before: before, by: node)
         }
         if !command.isAlone { group?.add(command, result) }
         if command.rank != .claim, store.nextWakeAt != nil || store.nextNotificationAt != nil {
-            // A wake-up is a hint: now and then another process is not told.
+            // A wake-up is a hint: sometimes another process does not get it.
             for other in nodes where other.isAlive && (other === node || !chance(300, in: 1000)) {
                 if other !== node { count(.wokenByAnother) }
                 other.wakeUp?.yield()
@@ -141,16 +142,16 @@ final class World: @unchecked Sendable {
 
     enum Answer<Reply: Sendable> {
         case answered(Result<Reply, Refusal>)
-        /// Nobody knows whether it stands.
+        /// Nobody knows whether the commit was kept.
         case lost
         var reply: Reply? {
             if case .answered(.success(let reply)) = self { reply } else { nil }
         }
     }
 
-    /// A call of somebody outside to whichever process is up.
+    /// Makes a call from outside to a process that is up.
     ///
-    /// - Parameter stands: Told of a reply whose change stands, whether the caller ever learns of it or not.
+    /// - Parameter stands: Receives the reply of a committed change, even if the caller never gets it.
     func call<C: Command>(_ command: C, stands: (C.Reply) -> Void = { _ in }) -> Answer<C.Reply> {
         guard let node = nodes.first(where: \.isUp), !chance(30, in: 1000) else { return .lost }
         node.reach(.writeBeforeCommit)
@@ -173,7 +174,7 @@ final class World: @unchecked Sendable {
         node.start()
     }
 
-    /// Nothing is left behind when the history is over.
+    /// Ends all processes, so that nothing remains after the history.
     func end() {
         for node in nodes { node.die("with the history") }
         var rounds = 0

@@ -44,7 +44,7 @@ struct BackupTests {
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
             let store = try SQLiteStore(path: path)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord()) }).get()
-            // As a killed process leaves the files.
+            // Copies the files as a killed process leaves them.
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
             }
@@ -54,7 +54,7 @@ struct BackupTests {
         }
     }
 
-    /// Each commit changes two tables alike: a state in which they differ is one that no commit made.
+    /// Each commit changes two tables alike, so no commit made a state in which they differ.
     @Test func `a copy taken while writers commit is a state that some commit made`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
@@ -64,7 +64,7 @@ struct BackupTests {
                 _ = try await store.commit(PutRows { Self.put(first..<first + 500, &$0) }).get()
             }
             let commits = Mutex(4_000)
-            // A process of its own writes between two steps, so that the copy begins again.
+            // Another process writes between two steps, so that the copy begins again.
             let other = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
             var backup = BackupCopy(of: path, to: copy)
             backup.pagesPerStep = 20

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What was taken from somebody after a backup was made stays taken when it is put back.
+/// Tests that access withdrawn after a backup was made stays withdrawn when the backup is restored.
 struct InheritanceTests {
     private static let later = Sample.now + .seconds(3600)
 
@@ -27,7 +27,8 @@ struct InheritanceTests {
         _ = try await store.commit(command).get()
     }
 
-    /// Three phones with tokens and cards, and two keys; a backup; `since`; the backup put back; the body.
+    /// Prepares three phones with tokens and cards, and two keys. Then runs a backup, `since`, the restore, and the
+    /// body.
     private func afterRestore(
         since: (SQLiteStore, String) async throws -> Void, damage: (String) throws -> Void = { _ in },
         _ body: (SQLiteStore, BackupRestore.Withdrawn?) async throws -> Void
@@ -70,7 +71,7 @@ struct InheritanceTests {
                 #expect(rows.deviceTokens.keys.allSatisfy { $0.device != phone })
                 #expect(rows.updateTokens.keys.allSatisfy { $0.device != phone })
             }
-            // Nobody is told of them any more, and nothing else keeps their values.
+            // Their token values are dead, and their cards are unconfirmed.
             #expect(rows.owners.values.allSatisfy { $0.deadAt != nil || $0.device == 3 })
             for phone in [DeviceKey(1), 2] { #expect(rows.cards[.init(1, phone)]?.state == .unconfirmed) }
             #expect(rows.cards[.init(1, 3)]?.state == .live)
@@ -152,7 +153,7 @@ struct InheritanceTests {
             #expect(newest == before + 2)
             let span = try await store.eventSpan()
             #expect(span.newest == newest)
-            // Whoever had read up to the backup, or on, misses what came then.
+            // A reader whose position is before the newest event misses the events since the backup.
             #expect(!span.holds(everythingAfter: before) && !span.holds(everythingAfter: newest - 1))
             #expect(span.holds(everythingAfter: newest))
         }
@@ -162,7 +163,7 @@ struct InheritanceTests {
         try await afterRestore { store, _ in
             try await takeAway(store)
         } damage: { path in
-            // The log may hold all of it.
+            // The log may hold the whole database.
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             try Data(repeating: 0xA5, count: 9000).write(to: URL(fileURLWithPath: path))
         } _: { store, withdrawn in

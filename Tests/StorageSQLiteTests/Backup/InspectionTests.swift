@@ -15,7 +15,7 @@ struct InspectionTests {
             #expect(served.exists && served.isServed && served.problem == nil && served.mode == 0o600)
             #expect(served.schema == .current && served.integrity == .sound && served.folderIsWritable)
             #expect(served.bytes + served.logBytes > 0 && (served.freeBytes ?? 0) > 0)
-            // The look left the server its lock.
+            // The inspection did not take the server's lock.
             #expect(throws: (any Error).self) { _ = try SQLiteStore(path: at("islet.db")) }
             _ = try BackupCopy(of: at("islet.db"), to: at("newer.db")).make(overwrites: false, at: Sample.now)
             store.close()
@@ -48,7 +48,7 @@ struct InspectionTests {
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
             store.close()
             var bytes = try Data(contentsOf: URL(filePath: copy))
-            // The last page is a table's, whatever table it is; its header becomes nonsense.
+            // The last page belongs to some table. Its header is overwritten.
             for offset in bytes.count - 4096..<bytes.count { bytes[offset] = 0xEE }
             try bytes.write(to: URL(filePath: copy))
             let look = DatabaseInspection(of: copy, tokenKeys: .beside(copy))

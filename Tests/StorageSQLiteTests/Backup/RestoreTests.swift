@@ -14,7 +14,7 @@ struct RestoreTests {
 
     // MARK: - Safety
 
-    /// A phone that can be started, and an activity that is to be shown there.
+    /// Registers a phone that can be started, and sets an activity for it.
     private func prepare(_ store: SQLiteStore, restart: ActivityRecord.Restart? = nil) async throws {
         let app = Sample.app()
         var body = RegisterDevice.Body(user: Sample.user("ann"))
@@ -48,7 +48,7 @@ struct RestoreTests {
         ).get()
     }
 
-    /// What a server would push at that time, as it takes its work.
+    /// Returns the pushes that a server would claim at that time.
     private func claims(_ store: SQLiteStore, at now: UnixTime, node: Int64 = 2) async throws -> [PushPlan] {
         let apps = [Sample.bundleID: Sample.app()]
         return try await store.commit(ClaimWork(now: now, node: node, apps: apps, seed: 1)).get()
@@ -62,7 +62,7 @@ struct RestoreTests {
         ).get()
     }
 
-    /// The database as it was before its first start, put back an hour later; then the body.
+    /// Backs up the database before its first start, restores it an hour later, and runs the body.
     private func afterRestore(
         startsAreKnown: Bool = false, prepare: (SQLiteStore) async throws -> Void,
         _ body: (SQLiteStore, BackupRestore.Summary) async throws -> Void
@@ -72,7 +72,7 @@ struct RestoreTests {
             let first = try SQLiteStore(path: path)
             try await prepare(first)
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
-            // What the backup does not know: the card is started.
+            // The backup does not contain the start of this card.
             #expect(try await claims(first, at: Sample.now, node: 1).map(\.kind) == [.start])
             first.close()
             let summary = try BackupRestore(from: copy, to: path).run(startsAreKnown: startsAreKnown, at: Self.later)
@@ -101,7 +101,7 @@ struct RestoreTests {
         try await afterRestore {
             try await prepare($0)
         } _: { store, _ in
-            // Sent within the time that a start of before the restore may still arrive in: it proves nothing.
+            // The inventory was sent while a start from before the restore may still arrive, so it proves nothing.
             try await inventory(store, 1, at: Self.later + .seconds(330))
             #expect(try await claims(store, at: Self.later + .seconds(331)).isEmpty)
             try await inventory(store, 2, at: Self.later + .seconds(490))
@@ -123,7 +123,7 @@ struct RestoreTests {
             let (path, copy) = (directory.appending(path: "a.db").path, directory.appending(path: "b.db").path)
             let store = try SQLiteStore(path: path)
             try await prepare(store)
-            // As old as may be without the start rule letting another go out before the backup.
+            // This is the oldest start for which the start rule allowed no other start before the backup.
             let expired = Sample.now - .seconds(11 * 3600)
             try await store.pool.write { db in
                 try db.execute(
@@ -207,7 +207,7 @@ struct RestoreTests {
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord(1)) }).get()
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord(2)) }).get()
-            // As a killed process leaves the files: the newest row is in the log alone.
+            // Copies the files as a killed process leaves them: only the log has the newest row.
             let killed = directory.appending(path: "killed.db").path
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: killed + suffix)
@@ -228,7 +228,7 @@ struct RestoreTests {
             #expect(try await devices(killed) == [1])
             let restored = try SQLiteStore(path: killed, tokenKeys: .beside(path))
             restored.close()
-            // And back again: what was kept is a backup as well.
+            // The kept database is a backup as well, and can be restored.
             let again = try BackupRestore(from: kept, to: killed).run(startsAreKnown: false, at: Sample.now)
             #expect(again.kept == kept + "-2" && again.devices == 2)
         }
@@ -277,7 +277,7 @@ struct RestoreTests {
             }
             #expect(refusal(at("copy")) == .inUse(path: path))
             store.close()
-            // Another process that has it open without serving it.
+            // Another process has the database open without serving it.
             let keys = try DatabaseQueue(path: path)
             try await keys.read { db in _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM device") }
             #expect(refusal(at("copy")) == .inUse(path: path))

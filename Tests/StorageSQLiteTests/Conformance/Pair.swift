@@ -6,7 +6,8 @@ import TestSupport
 
 @testable import StorageSQLite
 
-/// The engine and the reference store side by side: every command runs in both, and both must say and hold the same.
+/// The engine and the reference store side by side. Every command runs in both, with the same reply and the same
+/// rows.
 struct Pair {
     struct Difference: Error, CustomStringConvertible {
         let description: String
@@ -15,7 +16,7 @@ struct Pair {
     var model = ModelStore()
     let engine: SQLiteStore
     private(set) var steps = 0
-    /// What later commands go on with.
+    /// Results that later commands use.
     var leavings = Leavings()
     private var gate: DispatchSemaphore?
     private var group: [Pending] = []
@@ -41,9 +42,9 @@ struct Pair {
         self.engine = engine
     }
 
-    /// The model's reply; `nil` for a refusal, and for a command of a group that is not closed yet.
+    /// Returns the model's reply, or `nil` for a refusal and for a command of an open group.
     ///
-    /// - Throws: `Difference`, which tells the first step that the two did not take in the same way.
+    /// - Throws: `Difference`, with the first step on which the two disagree.
     @discardableResult
     mutating func run<C: Command>(
         _ name: String, _ command: C, _ isSame: @escaping (C.Reply, C.Reply) -> Bool,
@@ -101,12 +102,12 @@ struct Pair {
 
     // MARK: - Groups
 
-    /// Holds the writer: what is run from now on waits, and shares a transaction.
+    /// Holds the writer, so that the next commands wait and share a transaction.
     mutating func open() { gate = engine.block() }
 
-    /// Sets the writer free. The model runs the same commands one by one, in the order in which a group takes them.
+    /// Releases the writer. The model runs the same commands one by one, in the order in which a group takes them.
     ///
-    /// - Parameter mayPart: The group may take several transactions.
+    /// - Parameter mayPart: `true` if the group may take several transactions.
     mutating func close(mayPart: Bool = false) async throws {
         guard let gate else { return }
         self.gate = nil
@@ -119,18 +120,18 @@ struct Pair {
         for one in all { try one.take(&self) }
         let title = all.map(\.title).joined(separator: "; ")
         try await compare(title)
-        // The one that held the writer, a group of all others, and each claim.
+        // One commit for the job that held the writer, one for the group, and one for each claim.
         let claims = all.count { $0.rank == .claim }
         let made = engine.counters.statistics.commits - commits
         let least = 1 + claims + (claims < all.count ? 1 : 0)
-        // Two sweeps are more than a group's worth.
+        // Two sweeps exceed the weight of a group.
         let isTooMuch = all.reduce(0) { $0 + $1.weight } > WriterQueue.maximumWeight
         guard all.isEmpty || made == least || (mayPart || isTooMuch) && (least...1 + all.count).contains(made) else {
             throw Difference(description: "\(made) commits for \(title)")
         }
     }
 
-    /// The same, after a preview that must have told what comes of it.
+    /// Runs the command after a preview, which must have announced the same result.
     mutating func runAsPreviewed<C: Command>(
         _ name: String, _ command: C, of activity: ActivityID, in app: BundleID
     ) async throws where C.Reply: Equatable {

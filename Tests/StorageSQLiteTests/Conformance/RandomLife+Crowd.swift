@@ -2,11 +2,11 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// Audiences about as large as one call may name: what a command loads of them depends on which side of that they are.
+/// Audiences of about as many people as one call may name. The rows that a command loads depend on that limit.
 extension RandomLife {
     private static let crowded = Sample.activityID("a")
 
-    /// Groups of commands on such an audience, with others among them.
+    /// Runs groups of commands on such an audience, mixed with other commands.
     mutating func live(crowdedGroups groups: Int) async throws {
         for _ in 0..<groups {
             try await gather(990 + dice.roll(22))
@@ -16,7 +16,7 @@ extension RandomLife {
                 now = now + .milliseconds(Int64(dice.pick([0, 0, 1, 40])))
             }
             try await pair.close(mayPart: true)
-            // Some replacements are finished, the others are left as a crash leaves them.
+            // Some replacements are finished. The others stay unfinished, as after a crash.
             while let sweep = pair.leavings.sweeps.popLast() {
                 if dice.chance(70) { try await sweepAll(sweep) }
             }
@@ -28,7 +28,7 @@ extension RandomLife {
         numbers.map { Sample.user("member-\($0)") }
     }
 
-    /// Makes it an audience of so many, beside those who are in it already.
+    /// Adds people to the audience.
     private mutating func gather(_ count: Int) async throws {
         var body = SetDesiredState.Body(state: Sample.state(dice.roll(5)))
         body.reopen = true

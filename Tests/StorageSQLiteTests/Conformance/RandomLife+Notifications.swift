@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import TestSupport
 
-/// Ordinary notifications: asked for, claimed and settled.
+/// Requests, claims and settlements of ordinary notifications.
 extension RandomLife {
     mutating func notify() async throws {
         var body = NotifyUser.Body(dice.pick(NotificationRecord.Kind.allCases), payload: [UInt8(dice.roll(9))])

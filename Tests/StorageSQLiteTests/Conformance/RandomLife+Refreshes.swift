@@ -37,7 +37,7 @@ extension RandomLife {
         guard !pair.leavings.runs.isEmpty else { return }
         let index = dice.roll(pair.leavings.runs.count)
         let run = pair.leavings.runs[index]
-        // What comes twice, or of a run that is lost, is late.
+        // An answer that comes twice, or that belongs to a lost run, is late.
         if dice.chance(80) { pair.leavings.runs.remove(at: index) }
         let zones = run.zones.map { zone in
             FinishRefresh.Zone(

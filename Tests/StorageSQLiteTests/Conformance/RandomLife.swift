@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// Backends, phones and a dispatcher that do anything at any time, by seeded dice, with few names so that they meet.
+/// Random commands of backends, phones and a dispatcher. Few names are used, so that the commands meet.
 struct RandomLife {
     var dice: SeededDice
     var pair: Pair
@@ -15,7 +15,7 @@ struct RandomLife {
     static let activities = ["a", "b", "c", "11111111-aaaa-4bbb-8ccc-222222222222"]
     static let users = ["ann", "bob", "cat"]
     static let devices = ["d1", "d2", "d3", "d4", "d5"]
-    /// In milliseconds; the longest brings cards near the end of their time.
+    /// Pauses in milliseconds. The longest brings cards near the end of their lifetime.
     private static let pauses = [0, 10, 300, 300, 1000, 1000, 5000, 20_000, 20_000, 70_000, 1_000_000, 9_000_000]
     private static let cards = (1...8).map { "card-\($0)" }
 
@@ -52,7 +52,7 @@ struct RandomLife {
         }
     }
 
-    /// The same, while the writer is held: several commands share a transaction.
+    /// Runs commands while the writer is held, so that several share a transaction.
     mutating func live(groups: Int) async throws {
         for _ in 0..<groups {
             pair.open()
@@ -98,13 +98,13 @@ struct RandomLife {
     private mutating func type(_ app: AppSettings) -> ActivityType {
         app.types[dice.chance(70) ? "order" : dice.chance(50) ? "ride" : "focus"] ?? Sample.type()
     }
-    /// Few values of any kind, so that phones take each other's.
+    /// Returns one of few values of each kind, so that phones take over each other's.
     mutating func word(_ kind: String) -> String { "\(kind)-\(dice.roll(7))" }
     private mutating func attributes() -> JSONObject { ["shop": .string(dice.pick(["here", "there"]))] }
 
     // MARK: - Backend
 
-    /// A UUID is one activity in either case.
+    /// Returns an activity id. A UUID names the same activity in upper and lower case.
     mutating func activity() -> ActivityID {
         let id = dice.pick(Self.activities)
         return Sample.activityID(id.utf8.count == 36 && dice.chance(40) ? id.uppercased() : id)

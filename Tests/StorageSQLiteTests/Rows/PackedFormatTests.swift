@@ -8,20 +8,21 @@ import Testing
 
 @testable import StorageSQLite
 
-/// Packed columns say their format: rows from before they did are read, and what a later version wrote is named so.
+/// Tests of the format number in packed columns. Older rows without it are read, and rows of a later version are
+/// named in the error.
 ///
-/// A test of this file that fails says that a format has changed: see `PackedFormat` for what that takes.
+/// If a test of this file fails, a format has changed. `PackedFormat` says what that requires.
 struct PackedFormatTests {
-    /// The last migration of databases whose packed columns say nothing.
+    /// Last migration of databases whose packed columns have no format number.
     private static let before = "4 activities by app and phase"
 
-    /// Wanted, may be started, sent revision 3 at second 1000 under token 1, made 5 ms later.
+    /// Card that is wanted, may be started, and was sent revision 3 at second 1000 under token 1, made 5 ms later.
     private static let body = "0306d00f020a"
-    /// Of one entry: a state was set.
+    /// History with one entry: a state was set.
     private static let history: [UInt8] = HistoryCoder.encode([
         HistoryEntry(.stateSet, at: Sample.now, revision: 1, detail: "x")
     ])
-    /// A hash of two bytes, made at 1 ms, never used.
+    /// A hash of two bytes, made at 1 ms and never used.
     private static let credentials = "02010202" + "00"
     /// Devices 5 and 6.
     private static let devices = "00000000000000050000000000000006"
@@ -30,7 +31,7 @@ struct PackedFormatTests {
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// A database as the version before made it, with a row of each packed column.
+    /// Creates a database of the earlier version, with a row for each packed column.
     private static func makeOld(_ path: String) throws {
         let old = try DatabaseQueue(path: path)
         try Schema.migrator.migrate(old, upTo: before)
@@ -86,7 +87,7 @@ struct PackedFormatTests {
             #expect(device.made == DayCounts(), "counts that came later begin with nothing")
             let lane = try #require(rows.rows.lanes[1]?.first)
             #expect(lane.flight?.devices == [5, 6])
-            // Written as they stand, each says its format.
+            // Rows that are written unchanged get the format number.
             _ = try await store.write { sql in
                 try sql.write([instance])
                 try sql.write([device])
@@ -121,34 +122,40 @@ struct PackedFormatTests {
             let store = try SQLiteStore(path: path)
             defer { store.close() }
             let rows = try await AllRows(store).rows.cards
-            // The app's word, and its own state, hold until then; a phone that renews its card waits until then.
+            // The app's request and its own state hold until then. A phone that renews its card waits until then.
             let lease = UnixTime(milliseconds: 6000)
             #expect(rows[.init(1, 6)]?.columns.leaseUntil == UnixTime(milliseconds: 5000))
             #expect(rows[.init(1, 6)]?.attempts.dueAt == nil)
             #expect(rows[.init(1, 7)]?.lead?.until == lease && rows[.init(1, 7)]?.attempts.dueAt == nil)
             let renewing = try #require(rows[.init(1, 8)])
-            // Where a phone stood before an earlier request is not where a refused start leads.
+            // The state before an earlier request is not the state after a refused start.
             #expect(rows[.init(1, 9)]?.state == .starting && rows[.init(1, 9)]?.life.before == nil)
-            // Up to format 1 a notification had told whatever was given.
+            // Up to format 1, every given alert counted as told by a notification.
             #expect(rows[.init(1, 10)]?.alerts.told == 4 && rows[.init(1, 10)]?.alerts.given == 4)
             #expect(renewing.attempts.dueAt == UnixTime(milliseconds: 7000))
             #expect(renewing.successor?.at == UnixTime(milliseconds: -25_110_000) + Reconciler.renewalAge)
         }
     }
 
-    // MARK: - With everything that may be set
+    // MARK: - Rows with every value set
 
-    /// The flags, of which nearly every one is set; what every row has, as above; then the instants, the number of the
-    /// report and the alert's timestamp; how long the app's word holds, and the end of the card before; the second
-    /// start; what was told; the rare numbers; the last delivery with its reason; the channel, and
-    /// how often it was opened.
+    /// Body of a card with nearly every flag set. In order:
+    ///
+    /// 1. the flags, and the values that every row has
+    /// 2. the instants, the report number and the alert's timestamp
+    /// 3. the end of the app's request, and the end of the earlier card
+    /// 4. the second start
+    /// 5. the alert that was told
+    /// 6. the rare numbers
+    /// 7. the last delivery with its reason
+    /// 8. the channel, and the number of opens
     private static let fullBody =
         "bef8fff007" + "06d00f020a" + "14130e28e0d40313" + "d804900304" + "a006d8040c" + "0405" + "0408d80402"
         + "03b406c80101" + "0c70686f6e652d626568696e64" + "0464484e30" + "0c"
-    /// The format; two bytes, made at 1 ms, used at 5000 ms; one byte, made at 300 ms, never used.
+    /// The format. Two bytes, made at 1 ms and used at 5000 ms. One byte, made at 300 ms and never used.
     private static let fullCredentials = "0001" + "0201020201904e" + "01ff01d80400"
-    /// The format, the seed, three entries; three texts; a push with an id of its own, the same to the next device with
-    /// an id that follows, and an entry of nothing but a state.
+    /// The format, the seed and three entries. Three texts. A push with its own id, the same push to the next device
+    /// with the following id, and an entry with only a state.
     private static let fullHistory =
         "03ac0203" + "03" + "096e65772d7374617465" + "086163636570746564" + "0178"
         + "070a80897a1506d00f0ac801010203" + "00000000000000010000000000000002" + "1e020a" + "00010101cf0f0000000000"
@@ -197,7 +204,7 @@ struct PackedFormatTests {
             let bytes = try await Self.bytes(store, "body)) FROM instance")
             #expect(bytes == Self.fullBody)
             #expect(try await AllRows(store).rows.cards == [.init(1, 5): row])
-            // A restored backup counts everything as given that the card may have got since.
+            // A restored backup counts every alert as given that the card may have got since.
             _ = try await store.write { sql in try sql.execute("UPDATE instance SET alerted_rev = 9") }
             let alerts = try await AllRows(store).rows.cards[.init(1, 5)]?.alerts
             #expect(alerts?.given == 9 && alerts?.told == 5)
@@ -232,7 +239,7 @@ struct PackedFormatTests {
                 toDevice: .max, devices: devices, revision: 1, timestamp: 1, seed: .max)
             let row = lane
             _ = try await store.write { sql in try sql.write([row]) }
-            // Of a column without a value `hex` makes a text.
+            // `hex` returns a text for a column without a value.
             let written = try await Self.bytes(store, "flight_devices)) FROM lane WHERE flight_devices IS NOT NULL")
             #expect(written == bytes)
             #expect(try await AllRows(store).rows.lanes == [1: [row]])
@@ -263,7 +270,7 @@ struct PackedFormatTests {
         }
     }
 
-    // MARK: - From before
+    // MARK: - Older databases
 
     @Test func `what apps have of histories and events is counted when an older database is opened`() async throws {
         try await withDirectory { directory in
@@ -275,7 +282,7 @@ struct PackedFormatTests {
             let (history, events) = try await store.query { sql in
                 (try AppUse(.historyBytes, sql).amounts, try AppUse(.events, sql).amounts)
             }
-            // The activity of one row is not there any more.
+            // The activity of one row no longer exists.
             #expect(history == ["com.acme.pizza": bytes, "": bytes])
             #expect(events == ["com.acme.pizza": 1, "com.acme.taxi": 1])
         }
@@ -304,7 +311,7 @@ struct PackedFormatTests {
 
     @Test func `a version that knows nothing of the formats refuses the database`() async throws {
         try await withStore { store in
-            // All that it knows is the migrations of its time.
+            // The older migrator knows only the migrations of its time.
             var old = DatabaseMigrator()
             let known = Schema.migrator.migrations.prefix { $0 != Self.before } + [Self.before]
             for name in known { old.registerMigration(name) { _ in } }

@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import TestSupport
 
-/// Rows with every column set or empty as the dice say.
+/// Rows whose columns are set or empty at random.
 struct RandomRows {
     var dice: SeededDice
 
@@ -18,7 +18,7 @@ struct RandomRows {
     mutating func token() -> TokenValue { TokenValue(Sample.token("\(dice.next())", as: UpdateTokenKind.self)) }
     mutating func environment() -> APNSEnvironment { dice.pick(APNSEnvironment.allCases) }
 
-    /// Letters that a column, a JSON text or a shell might trip over.
+    /// Returns text with characters that a column, JSON or a shell may mishandle.
     mutating func text() -> String {
         let letters = ["a", "Z", "é", "🍕", "\"", "\\", "'", "%", "\n", "\t", " ", "[", "default", "\u{301}", "0"]
         return (0...dice.roll(9)).map { _ in dice.pick(letters) }.joined()
@@ -185,7 +185,7 @@ struct RandomRows {
                 kind: rows.dice.pick(PushKind.allCases), at: rows.time(), revision: rows.number(),
                 status: rows.dice.pick([0, 200, 410]), reason: rows.reason())
         }
-        // What the state does not have is not kept.
+        // Values that the state does not have are dropped.
         return CardMachine(row)
     }
 
@@ -271,7 +271,7 @@ struct RandomRows {
         MemoRecord(user: user, type: text(), zone: text(), day: text(), memo: maybe { Array($0.text().utf8) })
     }
 
-    /// Some rows of every table.
+    /// Adds some rows to every table.
     mutating func fill(_ draft: inout Draft) {
         for number in Int64(1)...3 {
             draft.put(activity(number))

@@ -29,12 +29,12 @@ struct RoundTripTests {
         }
     }
 
-    /// What `sed` or a damaged disk may leave behind, and the words it is reported with.
+    /// Changes that `sed` or a damaged disk may cause, with the word that the error must contain.
     static let damages: [(change: String, word: String)] = [
         ("UPDATE instance SET state = 99", "`state`"),
         ("UPDATE instance SET body = x''", "`body`"),
         ("UPDATE instance SET body = CAST(body || x'00' AS BLOB)", "`body`"),
-        // No last delivery, and yet its reason; a kind that there is not; the reason cut short.
+        // A reason without a last delivery, an unknown kind, and a truncated reason.
         ("UPDATE instance SET body = x'0800000000'", "`body`"),
         ("UPDATE instance SET body = x'040000000009000000'", "`body`"),
         ("UPDATE instance SET body = x'0C00000000010000000561'", "`body`"),

@@ -106,7 +106,7 @@ struct KeyRingTests {
             #expect(problem == .missingRing(place: path + ".keys", keys: ring.keys.map(\.id)))
             for key in ring.keys { #expect(problem.description.contains("`\(key.id)`")) }
             #expect(!FileManager.default.fileExists(atPath: path + ".keys"))
-            // What has nothing to do with tokens goes on.
+            // Access that does not involve tokens still works.
             try SQLiteStore(path: path, access: .administration).close()
             #expect(Self.opening(path, .given(ring, name: "X")) == nil)
         }
@@ -126,7 +126,7 @@ struct KeyRingTests {
                     Self.opening(path, .given(try TokenKeyRing(parsing: other, place: ""), name: "X"))
                         == .wrongKeys([key.id], place: "of the variable X"))
             }
-            // The earlier keys have no row: they are not missed.
+            // The earlier keys have no row, so they are not missed.
             let first = Set([ring.first(.sealing), ring.first(.lookUp)].compactMap(\.?.id))
             let rest = Set(ring.keys.map(\.id)).subtracting(first)
             #expect(Self.opening(path, .given(ring.without(rest), name: "X")) == nil)

@@ -8,11 +8,11 @@ import Testing
 
 @testable import StorageSQLite
 
-/// F4: the keys change while the server runs, and no token is lost.
+/// Tests that the keys change while the server runs and no token is lost (F4).
 struct RotationTests {
     private struct Killed: Error {}
 
-    /// The last round of each phone that was answered.
+    /// Latest answered round of each phone.
     private final class Told: Sendable {
         private let state = Mutex((newest: [Int: Int](), isOver: false))
 
@@ -22,7 +22,7 @@ struct RotationTests {
         func end() { state.withLock { $0.isOver = true } }
     }
 
-    /// A database, and the command that rotates its keys beside whoever serves it.
+    /// Creates a database with a server, and the command that rotates its keys beside the server.
     private func withRotation(_ body: @Sendable (String, SQLiteStore, TokenRotation) async throws -> Void) async throws
     {
         try await withDirectory { directory in
@@ -35,7 +35,7 @@ struct RotationTests {
         }
     }
 
-    /// Calls again, as phones do, where the other process has the database for longer than the server waits.
+    /// Repeats a call, as phones do, while the other process holds the database for longer than the server waits.
     private static func tell(_ server: SQLiteStore, _ phone: Int, round: Int) async throws {
         for _ in 0..<20 {
             do throws(any Error) {
@@ -47,7 +47,7 @@ struct RotationTests {
         Issue.record("phone \(phone) does not get through")
     }
 
-    /// Rotates and retires as an operator does who calls again when the server had the database all the time.
+    /// Rotates and retires keys. Repeats the command, as an operator does, while the server holds the database.
     private static func turn(_ rotation: TokenRotation, _ turn: Int) async throws {
         for _ in 0..<20 {
             do throws(any Error) {
@@ -97,7 +97,7 @@ struct RotationTests {
             let reopened = try SQLiteStore(path: path)
             #expect(before.differences(from: try await AllRows(reopened).rows) == [])
             reopened.close()
-            // The backup of before needs the keys of before.
+            // A backup from before the rotation needs the earlier keys.
             let missing = TokenKeyProblem.missingKeys(old.keys.map(\.id), place: path + ".keys")
             #expect(throws: StorageError.tokenKeys(missing)) {
                 _ = try SQLiteStore(path: copy, tokenKeys: .beside(path))
@@ -115,11 +115,11 @@ struct RotationTests {
             try await SealedPhones.tell(server, 1)
             try await SealedPhones.tell(server, 1, round: 1)
             let stopped = await #expect(throws: Killed.self) {
-                // Killed as soon as the keys are in use: nothing else is re-sealed yet.
+                // Killed as soon as the keys are in use, before any other row is sealed again.
                 _ = try await rotation.rotate { _ in throw Killed() }
             }
             #expect(stopped != nil)
-            // What this phone brings was another's: told by hashes of the earlier key.
+            // This phone's token was another phone's. The server recognizes it by a hash under the earlier key.
             var body = RegisterDevice.Body(user: Sample.user("u2"))
             body.deviceToken = SealedPhones.Tokens(1, round: 1).device
             _ = try await server.commit(
@@ -141,7 +141,7 @@ struct RotationTests {
                 ]
             }
             #expect(counts == [1, 1, 1], "under the new keys, and once")
-            // A dead value stays dead, by whichever key it was hashed.
+            // A dead value stays dead under either key's hash.
             for _ in 0...1 {
                 let dead = RegisterPushToStartToken(
                     app: SealedPhones.app, id: Sample.device("d2"), type: "order",
@@ -172,7 +172,7 @@ struct RotationTests {
                 }
             }
             let old = try await rotation.uses().filter { !$0.isInUse }.map(\.rows).max()
-            // Each row of cards and of owners is under a sealing key: 2,400 of them.
+            // Each row of cards and of owners uses a sealing key: 2,400 rows.
             #expect(old == 2400 - [500, 1000, 1200, 1700, 2200, 2400][pages])
             #expect(before.differences(from: try await AllRows(server).rows) == [])
             #expect(try await rotation.retire().kept.isEmpty == (pages == 5), "a key that rows need is not dropped")
@@ -224,7 +224,8 @@ struct RotationTests {
                     group.addTask {
                         var dice = SeededDice(seed: seed &* 100 &+ UInt64(worker))
                         var round = 0
-                        // No more than that: where the machine is busy the writers get all of it, and rows pile up.
+                        // The number of rounds is limited. On a busy machine, the writers would otherwise take all of
+                        // it and rows pile up.
                         while !told.isOver, round < 40 {
                             round += 1
                             let phone = 1 + worker + 4 * dice.roll(phones / 4)
@@ -251,7 +252,7 @@ struct RotationTests {
                 }
             }
             #expect(try await server.statistics().damagedRows == 0)
-            // Each value once, whatever key it was hashed under.
+            // Each value is there once, under whichever key it was hashed.
             let owners = try await server.query { sql in try sql.number("SELECT count(*) FROM token_owner") }
             #expect(owners.map(Int.init) == rows.owners.count, "seed \(seed)")
             _ = try await rotation.rotate { _ in }
@@ -276,7 +277,7 @@ struct RotationTests {
             let retirement = try await rotation.retire()
             #expect(retirement.retired == [old.inUse[1]])
             #expect(retirement.kept.map(\.id) == [old.inUse[0]] && retirement.kept.map(\.rows) == [1])
-            // The phone's next token takes its place.
+            // The phone's next token replaces it.
             try await SealedPhones.tell(server, 1, round: 1)
             #expect(try await rotation.retire().retired == [old.inUse[0]])
         }
@@ -345,6 +346,6 @@ struct RotationTests {
 }
 
 extension TokenKeyRing {
-    /// The ids of the keys in use.
+    /// Ids of the keys in use.
     fileprivate var inUse: [String] { TokenKey.Use.allCases.compactMap { first($0)?.id } }
 }

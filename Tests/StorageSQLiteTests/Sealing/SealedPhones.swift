@@ -6,11 +6,11 @@ import TestSupport
 
 @testable import StorageSQLite
 
-/// Phones whose apps tell tokens of every kind.
+/// Phones whose apps report tokens of every kind.
 enum SealedPhones {
     static let app = Sample.app(Sample.type { $0.start = .appOnly })
 
-    /// A phone's tokens of a round: each round brings others, which take the place of those before.
+    /// A phone's tokens of one round. The next round's tokens replace them.
     struct Tokens: Sendable {
         let device: DeviceToken
         let start: PushToStartToken
@@ -56,7 +56,7 @@ enum SealedPhones {
         ).get()
     }
 
-    /// Many cards with a token and its owner each, at once.
+    /// Adds many cards in one commit, each with a token and its owner.
     static func putMany(_ store: SQLiteStore, _ count: Int) async throws {
         _ = try await store.commit(
             PutRows { draft in

@@ -9,7 +9,8 @@ import Testing
 @testable import StorageSQLite
 
 struct SealingTests {
-    /// As text of either case, as bytes, and in base64: of what is longer than the 8 characters that may be shown.
+    /// Returns forms of a token to search for: text in either case, bytes and base64. Each is longer than the 8
+    /// characters that may be shown.
     static func forms(of token: TokenValue) -> [Data] {
         let bytes = Data(Hexadecimal.bytes(of: token.hex) ?? [])
         return [
@@ -44,10 +45,10 @@ struct SealingTests {
                     }
                 }
             }
-            // What is looked for could be found.
+            // Checks that the tokens are there to be found.
             let rows = try await AllRows(store).rows
             #expect(rows.updateTokens.values.map(\.value).contains(TokenValue(SealedPhones.Tokens(5, round: 1).update)))
-            // Of each phone two device tokens, two push-to-start tokens and two update tokens.
+            // Each phone has two device tokens, two push-to-start tokens and two update tokens.
             #expect(rows.owners.count == 5 * 3 * 2)
         }
     }
@@ -58,7 +59,7 @@ struct SealingTests {
             try await SealedPhones.put(store, "a", step: 1, phones: [1])
             let tokens = SealedPhones.Tokens(1, round: 0)
             let before = try await AllRows(store).rows
-            // Whoever has a key of the other app knows all tokens of the phone, and reports them as another person's.
+            // A holder of the other app's key who knows all tokens of the phone reports them as another person's.
             var other = SealedPhones.app
             other.bundleID = Sample.bundle("com.acme.taxi")
             var body = RegisterDevice.Body(user: Sample.user("mallory"))
@@ -111,7 +112,7 @@ struct SealingTests {
     static let moves: [Move] = {
         let first = "WHERE dk = 1"
         return [
-            // Another phone's, another activity's, another generation's, another kind's, another type's, another app's.
+            // Values of another phone, activity, generation, kind, type and app.
             Move("update_token", "value = (SELECT value FROM update_token WHERE dk = 2) \(first) AND activity = 1"),
             Move(
                 "update_token",
@@ -128,7 +129,7 @@ struct SealingTests {
             Move("device_token", "gen = 7 \(first) AND kind = 1"),
             Move("device_token", "value = (SELECT value FROM update_token WHERE dk = 1) \(first) AND kind = 1"),
             Move("device", "app = 'com.acme.other' \(first)"),
-            // Damaged.
+            // Damaged values.
             Move("update_token", "value = substr(value, 1, 27) \(first) AND activity = 1"),
             Move("update_token", "value = x'' \(first) AND activity = 1"),
             Move("update_token", "key = 99 \(first) AND activity = 1"),
@@ -144,7 +145,7 @@ struct SealingTests {
             try await SealedPhones.tell(store, 1, round: 1, activity: "b")
             #expect(try await Self.unopened(store) == [:])
             _ = try await store.write { sql in try sql.execute(move.change) }
-            // A device's app is part of all that is sealed for it.
+            // A device's app is part of all its sealed values.
             let expected =
                 move.table == "device" ? ["update_token": 2, "device_token": 2] : [move.table: 1]
             #expect(try await Self.unopened(store) == expected)
@@ -165,7 +166,7 @@ struct SealingTests {
         }
     }
 
-    /// Rows that do not open, by table.
+    /// Returns the number of rows that do not open, by table.
     private static func unopened(_ store: SQLiteStore) async throws -> [String: Int] {
         try await store.query { sql in
             var counts: [String: Int] = [:]
@@ -185,7 +186,7 @@ struct SealingTests {
         }
     }
 
-    // MARK: - What follows from one that does not open
+    // MARK: - Effects of a value that does not open
 
     @Test func `a phone with another's token is passed over and told of, and the others get what is due`()
         async throws
@@ -206,7 +207,7 @@ struct SealingTests {
             #expect(reply.flights.flatMap(\.seats).map(\.phone.device.key).sorted() == [2, 3])
             #expect(reply.unreadable == ["a row of `update_token` holds a value in `value` that cannot be read"])
             #expect(try await store.statistics().damagedRows == 1)
-            // The backend's next call is taken, and so is what the phone says: its next token takes that one's place.
+            // The backend's next call is accepted, and so is the phone's. Its next token replaces the damaged one.
             try await SealedPhones.put(store, "a", step: 2, phones: [1, 2, 3])
             try await SealedPhones.tell(store, 1, round: 1)
             #expect(try await store.statistics().damagedRows > 1)

@@ -7,7 +7,7 @@ import Synchronization
 @testable import StorageSQLite
 
 extension SQLiteStore {
-    /// Holds the writer's thread until the semaphore is signalled.
+    /// Holds the writer's thread until the semaphore is signaled.
     func block() -> DispatchSemaphore {
         let gate = DispatchSemaphore(value: 0)
         let hasBegun = DispatchSemaphore(value: 0)
@@ -27,7 +27,7 @@ extension SQLiteStore {
         while queue.waiting < count { await Task.yield() }
     }
 
-    /// Lets so many commands gather behind a writer that is busy, then sets it free and awaits them.
+    /// Lets the given number of commands queue behind a busy writer, then releases it and awaits them.
     func whileBlocked(
         until count: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
     ) async throws {
@@ -41,7 +41,7 @@ extension SQLiteStore {
     }
 }
 
-/// Values in the order in which they came.
+/// Values in the order of arrival.
 final class Noted<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 
@@ -49,14 +49,14 @@ final class Noted<Value: Sendable>: Sendable {
     func note(_ value: Value) { values.withLock { $0.append(value) } }
 }
 
-/// What a command that was submitted is told, once it is.
+/// Result of a submitted command, once there is one.
 final class Answer<Reply: Sendable>: Sendable {
     private let told = Mutex<Result<Result<Reply, Refusal>, StorageError>?>(nil)
 
     var value: Result<Result<Reply, Refusal>, StorageError>? { told.withLock { $0 } }
     fileprivate func tell(_ result: Result<Result<Reply, Refusal>, StorageError>) { told.withLock { $0 = result } }
 
-    /// Awaits it.
+    /// Awaits the result.
     func result() async -> Result<Result<Reply, Refusal>, StorageError> {
         while true {
             if let value { return value }
@@ -66,7 +66,7 @@ final class Answer<Reply: Sendable>: Sendable {
 }
 
 extension SQLiteStore {
-    /// What `commit` does, without awaiting it: the order of arrival is that of the calls.
+    /// Submits a command as `commit` does, without awaiting it. Commands arrive in the order of the calls.
     func submit<C: Command>(_ command: C) -> Answer<C.Reply> {
         let answer = Answer<C.Reply>()
         queue.submit(

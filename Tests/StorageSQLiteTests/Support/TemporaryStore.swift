@@ -5,7 +5,7 @@ import LiveActivityStorage
 
 @testable import StorageSQLite
 
-/// Runs a test with a database in a directory of its own, which is gone afterwards.
+/// Runs a test with a database in a temporary directory.
 func withStore(_ body: (SQLiteStore) async throws -> Void) async throws {
     try await withDirectory { directory in
         let store = try SQLiteStore(path: directory.appending(path: "islet.sqlite").path)
@@ -21,7 +21,7 @@ func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await body(directory)
 }
 
-/// Puts rows as they are given: for tests of the store alone.
+/// Command that writes the given rows, for tests of the store alone.
 struct PutRows: Command {
     var rank = CommandRank.write
     var keys: [SnapshotKey] = []
@@ -46,7 +46,7 @@ struct PutRows: Command {
 struct AllRows: Sendable {
     var rows = Snapshot()
     var history: [ActivityNumber: [HistoryRecord]] = [:]
-    /// In the order of their numbers.
+    /// Events in the order of their numbers.
     var events: [EventRecord] = []
 
     init(_ store: SQLiteStore) async throws {
@@ -96,7 +96,7 @@ struct AllRows: Sendable {
 }
 
 extension Snapshot {
-    /// What differs between two sets of rows, in words; empty when nothing does.
+    /// Returns descriptions of the differences between two sets of rows.
     func differences(from other: Snapshot) -> [String] {
         func differing<Key: Hashable, Record: Equatable>(
             _ table: String, _ mine: [Key: Record], _ its: [Key: Record]

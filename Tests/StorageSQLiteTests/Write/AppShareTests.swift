@@ -6,11 +6,11 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What is limited as a whole is taken from the apps that have most of it.
+/// Tests that limits shared by all apps are enforced on the apps that use most.
 struct AppShareTests {
     private static let apps = ["com.acme.pizza", "com.acme.taxi", "com.acme.bank"].map(Sample.bundle)
 
-    /// An activity of each app, under the numbers 1, 2 and 3.
+    /// Adds an activity for each app, numbered 1, 2 and 3.
     private static func prepare(_ store: SQLiteStore) async throws {
         _ = try await store.commit(
             PutRows { draft in
@@ -24,7 +24,7 @@ struct AppShareTests {
         ).get()
     }
 
-    /// Rows of one app's timeline, a second apart from each other.
+    /// Adds rows to one app's timeline, one second apart.
     private static func record(_ store: SQLiteStore, _ activity: ActivityNumber, _ rows: Range<Int>) async throws {
         _ = try await store.commit(
             PutRows { draft in
@@ -52,7 +52,7 @@ struct AppShareTests {
         Issue.record("there is always more")
     }
 
-    /// The times of the rows of each activity's timeline, and their bytes.
+    /// Returns the time and size of each row, by activity.
     private static func history(_ store: SQLiteStore) async throws -> [Int64: [(at: Int64, bytes: Int64)]] {
         try await store.query { sql in
             var found: [Int64: [(at: Int64, bytes: Int64)]] = [:]
@@ -189,14 +189,14 @@ struct AppShareTests {
             place.position = 0
             #expect(try await store.save(WebhookProgress(place: place)))
             try await Self.prune(store, limits)
-            // The endpoint was told none of them yet.
+            // The endpoint has not been sent any of them yet.
             #expect(try await Self.numbers(store, quiet) == [1, 2, 3, 4, 5, 206])
             #expect(try await Self.numbers(store, loud) == Array(112...205))
             #expect(try await store.eventSpan(of: quiet) == EventSpan(erasedThrough: 0, newest: 206))
             let span = try await store.eventSpan(of: loud)
             #expect(span == EventSpan(erasedThrough: 111, newest: 206))
             #expect([110, 111].map { span.holds(everythingAfter: $0) } == [false, true])
-            // Who reads all of them is told as much.
+            // A reader of all apps' events gets the gap too.
             #expect(try await store.eventSpan() == EventSpan(erasedThrough: 0, newest: 206, lostThrough: 111))
         }
     }
@@ -220,7 +220,7 @@ struct AppShareTests {
                     app: app.bundleID, users: [Sample.user("guest-8")], types: ["order"], pace: .prompt,
                     now: Sample.now)
             ).get()
-            // Another person takes the phone; six leave the activity.
+            // Another person takes the phone, and six people leave the activity.
             _ = try await store.commit(
                 RegisterDevice(
                     app: app, id: Sample.device("phone"), body: .init(user: Sample.user("owner")), now: Sample.now,
@@ -251,7 +251,7 @@ struct AppShareTests {
             }
             for left in [10, 1, 1] {
                 _ = try await store.prune(PruneLimits(), at: Sample.now)
-                // The last one stays: the next number follows from it.
+                // The last one stays, because the next number follows from it.
                 let count = try await store.query { sql in try sql.number("SELECT count(*) FROM user") }
                 #expect(count == Int64(left))
             }

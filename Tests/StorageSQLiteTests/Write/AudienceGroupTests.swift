@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// Commands of one transaction on an audience that is larger than a call may name.
+/// Tests of commands that share a transaction, on an audience larger than one call may name.
 struct AudienceGroupTests {
     private static let id = Sample.activityID("game")
 
@@ -25,7 +25,7 @@ struct AudienceGroupTests {
         ChangeAudience(app: Sample.bundleID, id: id, change: change, now: Sample.now)
     }
 
-    /// 1005 members, of whom the last has a phone.
+    /// Adds 1005 members. The last one has a phone.
     private static func gather(_ store: SQLiteStore) async throws {
         var body = RegisterDevice.Body(user: Sample.user("member-1005"))
         body.osVersion = OSVersion(18, 0)

@@ -35,7 +35,7 @@ struct CommitTests {
                 }
             }
             #expect(try await AllRows(store).rows.lanes.count == 500)
-            // The one that blocked, and one for all who waited.
+            // One commit for the job that held the writer, and one for all that waited.
             #expect(counter.commits == 2)
         }
     }
@@ -75,7 +75,7 @@ struct CommitTests {
                         }
                     }
                 }
-                // Ann was not loaded, so that she is made once more: a command that forgot a key.
+                // A command that forgot a key: Ann was not loaded, so she is created again.
                 let broken = PutRows(rank: .settle) { _ = $0.user(Sample.bundleID, Sample.user("ann")) }
                 group.addTask {
                     do throws(StorageError) { _ = try await store.commit(broken) } catch {
@@ -90,7 +90,7 @@ struct CommitTests {
                 #expect(!error.description.contains("ann"))
             }
             #expect(try await AllRows(store).rows.lanes.count == 10)
-            // The store goes on.
+            // The store still works.
             _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: 1)) }).get()
         }
     }
@@ -178,12 +178,12 @@ struct CommitTests {
             }
             await wakeUps.next()
             #expect(try await store.nextWakeAt() == Sample.now + .seconds(1))
-            // A claim that gives a lane another time tells whoever claimed nothing new.
+            // A claim that gives a lane another time does not wake the claimer.
             let time = Sample.now + .seconds(1)
             _ = try await store.commit(ClaimWork(now: time, node: 1, apps: [:], seed: 1))
             #expect(try await store.nextWakeAt() == Sample.now + .seconds(2))
             store.close()
-            // Nothing but the end is left.
+            // Only the end of the stream is left.
             #expect(await wakeUps.next() == nil)
         }
     }

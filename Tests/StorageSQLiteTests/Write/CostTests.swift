@@ -8,7 +8,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What must not grow with the number of phones, or of rows.
+/// Tests of costs that must not grow with the number of phones or of rows.
 struct CostTests {
     @Test func `a new state writes the same few rows, whoever watches`() async throws {
         var written: [Int] = []
@@ -18,12 +18,12 @@ struct CostTests {
                 let before = try await store.totalChanges()
                 _ = try await store.commit(Self.put(step: 2)).get()
                 written.append(try await store.totalChanges() - before)
-                // The same again: only that it was said.
+                // Setting the same state again writes no further rows.
                 _ = try await store.commit(Self.put(step: 2)).get()
                 written.append(try await store.totalChanges() - before)
             }
         }
-        // The activity, its content, a row of the timeline and the two numbers kept of it; then nothing.
+        // The activity, its content, a row of the timeline and its two counters.
         #expect(written == [5, 5, 5, 5])
     }
 
@@ -181,7 +181,7 @@ extension SQLiteStore {
         try await pool.writeWithoutTransaction { db in db.totalChangesCount }
     }
 
-    /// Activities numbered from 1, of which one is of another type.
+    /// Adds activities numbered from 1. One has another type.
     fileprivate func plantActivities(_ count: Int, rare: Int) async throws {
         _ = try await commit(CostTests.put(step: 1)).get()
         let columns = try await pool.read { db in try db.columns(in: "activity").map(\.name) }
@@ -204,7 +204,7 @@ extension SQLiteStore {
         ).get()
     }
 
-    /// One activity that so many phones show, each up to date.
+    /// Adds an activity that the given number of phones show, each up to date.
     fileprivate func seed(phones: Int) async throws {
         _ = try await commit(CostTests.put(step: 1)).get()
         let seed = PutRows { draft in
@@ -223,7 +223,7 @@ extension SQLiteStore {
     }
 }
 
-/// Notes the text of each statement that the writer's connection runs.
+/// Records the text of each statement that the writer's connection runs.
 final class StatementRecorder: Sendable {
     private let seen = Mutex<(count: Int, texts: Set<String>)>((0, []))
 

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StorageSQLite
 
-/// One row that cannot be read stops neither notifications nor computations nor erasing.
+/// Tests that an unreadable row does not stop notifications, computations or erasure.
 struct DamagedRowTests {
-    /// Two people with a phone each, and a notification to each of them.
+    /// Adds two people with a phone each, and a notification for each of them.
     private static func notify(_ store: SQLiteStore) async throws {
         for (index, name) in ["ann", "bob"].enumerated() {
             var body = RegisterDevice.Body(user: Sample.user(name))
@@ -41,7 +41,7 @@ struct DamagedRowTests {
             let reply = try await store.commit(ClaimNotifications(now: Sample.now)).get()
             #expect(reply.flight.seats.count == 1 && reply.unreadable.count == 2)
             #expect(try await store.statistics().damagedRows == 2)
-            // Neither is due: the dispatcher does not turn in circles.
+            // Neither is due, so the dispatcher does not loop.
             #expect(try await store.nextNotificationAt().map { $0 > Sample.now } == true)
             try await Self.damage(store, "UPDATE notification SET kind = 1")
             let later = Sample.now + DamagedWork.pause
@@ -129,11 +129,11 @@ struct DamagedRowTests {
         try await withStore { store in
             let many = Erasure.walkedOwners
             try await Self.own(store, 1...many, deadAt: "\(Sample.now.milliseconds)")
-            // Nothing has the tokens of these.
+            // No row has the tokens of these.
             try await Self.own(store, many + 1...many + 5, deadAt: "NULL")
             var left: [Int64?] = []
             for round in 1...3 {
-                // One more, where the walk has been, and will be again.
+                // One more is added where the walk has already been. The walk comes there again.
                 if round == 2 { try await Self.own(store, 0...0, deadAt: "NULL") }
                 _ = try await store.prune(PruneLimits(), at: Sample.now)
                 left.append(
@@ -161,7 +161,7 @@ struct DamagedRowTests {
 // MARK: - Computations
 
 extension DamagedRowTests {
-    /// Two people with a phone each; both wait for a computation, the first for longer.
+    /// Adds two people with a phone each. Both wait for a computation, the first one for longer.
     private static func ask(_ store: SQLiteStore) async throws {
         for (index, name) in ["ann", "bob"].enumerated() {
             let now = Sample.now + .seconds(index)
@@ -184,8 +184,9 @@ extension DamagedRowTests {
             leaseMargin: .seconds(10))
     }
 
-    /// A row whose bytes changed on the disk: its index says of it what it said before. Only while the index is another
-    /// one can a statement change the row alone.
+    /// Changes a row's bytes as a damaged disk does, so that its index still has the earlier value.
+    ///
+    /// A statement can change the row alone only while the index is a different one.
     private static func rot(_ path: String, _ change: String) throws {
         let (known, hidden) = ("due_at IS NOT NULL", "due_at < 0")
         for (from, to, statement) in [(known, hidden, ""), (hidden, known, change)] {
@@ -242,7 +243,7 @@ extension DamagedRowTests {
             #expect(first.unreadable.count == 2 * many)
             #expect(first.unreadable.last == "a refresh of person number -1 is put off for 60 s")
             #expect(Set(first.runs.map(\.user)) == [Sample.user("ann"), Sample.user("bob")])
-            // They are met no more before their time.
+            // They are not read again before their time.
             #expect(try await store.commit(Self.claim(limit: 2, node: 2)).get().unreadable.isEmpty)
             let later = Sample.now + .seconds(9) + DamagedWork.pause
             let waiting = try await store.query { sql in

@@ -7,12 +7,12 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What a call of a phone costs does not grow with what the phone, or its person, has.
+/// Tests that the cost of a phone's call does not grow with the rows of the phone or its person.
 struct DeviceBoundsTests {
     private static let app = Sample.app(Sample.type(), Sample.type("ride"))
     private static let phone = Sample.device("device-7")
 
-    /// A device in so many activities: every third runs, every fifth has a card, and its person is in all of them.
+    /// Adds a device to many activities: every third runs, every fifth has a card. Its person is in all of them.
     private static func seed(_ count: Int64) -> PutRows {
         PutRows { draft in
             let user = draft.user(Sample.bundleID, Sample.user("user-1"))
@@ -34,8 +34,9 @@ struct DeviceBoundsTests {
         }
     }
 
-    /// A person with so many devices, each heard of a minute after the next, that all show a card of so many activities
-    /// which one device alone is to show.
+    /// Adds a person with many devices, whose last contacts are one minute apart.
+    ///
+    /// All of them show a card of each activity, although only one device should.
     private static func seed(devices: Int64, activities: Int64) -> PutRows {
         PutRows { draft in
             let user = draft.user(Sample.bundleID, Sample.user("user-1"))
@@ -72,7 +73,7 @@ struct DeviceBoundsTests {
         numbers.map { CardReport(localID: Sample.local("card-\($0)"), type: Sample.type(), state: .active) }
     }
 
-    /// The keys of every call of a phone.
+    /// Keys of every call of a phone.
     private static var calls: [(name: String, keys: [SnapshotKey], named: Int)] {
         let bundle = Sample.bundleID
         let start = RegisterPushToStartToken(
@@ -140,7 +141,7 @@ struct DeviceBoundsTests {
             var pair = Pair(store)
             try await pair.run("seed", Self.seed(devices: 64, activities: 110), { _, _ in true })
             let ownRows = DeviceRows.newest + DeviceRows.open + DeviceRows.running + JoinableActivities.limit
-            // A device that is known, one that nobody was heard of for longer, and one that is new.
+            // A known device, the device with the oldest contact, and a new one.
             let devices: [(id: DeviceID, key: DeviceKey, mostOfOthers: Int)] = [
                 (Self.phone, 7, 0), (Sample.device("device-64"), 64, 0),
                 (Sample.device("new"), 1000, JoinableActivities.rowsOfOthers),

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What is over goes, in small steps and without a trace; what runs is not touched.
+/// Tests that finished rows are erased completely and in small steps, and that running ones are not touched.
 struct ErasureTests {
-    /// What is counted of all apps together.
+    /// Bytes counted for all apps together.
     private static let historyBytes =
         "SELECT coalesce(sum(value), 0) FROM meta WHERE name LIKE 'history_bytes:%'"
 
@@ -20,7 +20,7 @@ struct ErasureTests {
         try await store.query { sql in try sql.number(text) ?? 0 }
     }
 
-    /// An activity with so many phones, each with a card and an update token.
+    /// Adds an activity with the given phones. Each has a card and an update token.
     private static func fill(
         _ store: SQLiteStore, _ name: String, phones: Int, from first: Int = 1, at now: UnixTime = Sample.now
     ) async throws {
@@ -55,7 +55,7 @@ struct ErasureTests {
         ).get()
     }
 
-    /// Erases to the end; tells how many pages it took.
+    /// Erases until nothing is left to erase. Returns the number of pages.
     @discardableResult
     private static func prune(
         _ store: SQLiteStore, at now: UnixTime, rows: Int = 1000, _ change: (inout PruneLimits) -> Void = { _ in }
@@ -81,7 +81,7 @@ struct ErasureTests {
             #expect(try await Self.number(store, "SELECT count(*) FROM update_token WHERE activity = 2") == 3)
             #expect(try await Self.number(store, "SELECT count(*) FROM token_owner") == 3)
             #expect(try await store.statistics().erased["update_token"] == 30)
-            // The phones' states stay until the activity goes.
+            // The phones' states stay until the activity is erased.
             #expect(try await Self.number(store, "SELECT count(*) FROM instance WHERE activity = 1") == 30)
         }
     }
@@ -95,7 +95,7 @@ struct ErasureTests {
             try await Self.prune(store, at: late)
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) != nil)
             let over = Sample.now + .seconds(30 * 86_400 + 1)
-            // One page takes it out of sight; the id means a new activity at once.
+            // One page hides the activity. From then on, its id means a new activity.
             var limits = PruneLimits()
             limits.rows = 5
             #expect(try await store.prune(limits, at: over))
@@ -282,7 +282,7 @@ struct ErasureTests {
         }
     }
 
-    /// What a page leaves: no row without what it belongs to, and lanes that count what is there.
+    /// Queries that must return 0 after each page: no row without its parent, and correct counts in lanes.
     private static let orphans = [
         "SELECT count(*) FROM instance WHERE activity NOT IN (SELECT no FROM activity)",
         "SELECT count(*) FROM update_token WHERE activity NOT IN (SELECT no FROM activity)",
@@ -356,7 +356,7 @@ struct ErasureTests {
             }
             #expect(plans.count > 30)
             for (text, plan) in plans {
-                // A list of keys, or the oldest first by the index that is in that order.
+                // Scans that are allowed: a list of keys, and the index that returns the oldest first.
                 let fine = ["json_each", "VIRTUAL TABLE", "CONSTANT", "sqlite_master", "USING INDEX history_by_age"]
                 let scans = plan.filter { step in
                     step.hasPrefix("SCAN") && !fine.contains { step.contains($0) }

@@ -39,12 +39,12 @@ struct EventTests {
             var store = try SQLiteStore(path: path)
             #expect(try await store.eventSpan() == EventSpan(erasedThrough: 0, newest: 0))
             try await Self.tell(store, Self.event(), Self.event(.held))
-            // What was refused has none.
+            // A refused event gets no number.
             _ = try await store.commit(PutRows(refusal: .activityNotNamed) { $0.tell(Self.event()) })
             try await Self.tell(store, Self.event(.ended))
             #expect(try await Self.all(store).events.map(\.number) == [1, 2, 3])
             #expect(try await Self.all(store).events.map(\.record.kind) == [.started, .held, .ended])
-            // All are erased; the numbers are not given again.
+            // All are erased, and their numbers are not used again.
             var limits = PruneLimits()
             limits.eventCount = 0
             while try await store.prune(limits, at: Sample.now) {}
@@ -118,7 +118,7 @@ struct EventTests {
             #expect(Set(found.map(\.activity)) == [Sample.activityID("order-1")])
             #expect(Set(found.map(\.device)) == [Sample.device("device-7")])
             #expect(try await store.events(numbered: [2, 5, 77]).map(\.number) == [2, 5])
-            // Another app's activity has this number: its id is not told.
+            // The number belongs to another app's activity, so its id is not revealed.
             try await Self.tell(store, Self.event(app: Self.other, activity: 4, device: 8))
             let foreign = try #require(try await Self.all(store, of: Self.other).events.first)
             #expect(foreign.activity == nil && foreign.device == nil && foreign.record.activity == 4)
@@ -195,7 +195,7 @@ struct EventTests {
             while try await store.prune(limits, at: Sample.now) {}
             #expect(try await Self.all(store).events.map(\.number) == [8, 9, 10])
             #expect(try await store.eventSpan() == EventSpan(erasedThrough: 7, newest: 10))
-            // From before what is kept a page begins where there is something.
+            // A page from before the kept events begins with the first kept one.
             #expect(try await Self.all(store, after: 2).events.map(\.number) == [8, 9, 10])
         }
     }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What `docs/operating/retention.md` says of each table's rows.
+/// Tests the statements of `docs/operating/retention.md` about each table's rows.
 struct KeptRowsTests {
     private static func text(of document: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         return try String(contentsOf: root.appending(path: "docs/\(document)"), encoding: .utf8)
     }
 
-    /// The tables of each row of the document, with what is left when all is over.
+    /// Returns the tables of each row of the document, with the rows that remain at the end.
     private static func document() throws -> [(tables: [String], left: String)] {
         let text = try text(of: "operating/retention.md")
         let table = try #require(text.split(separator: "| table | removed | left when all is over |\n").last)
@@ -53,9 +53,9 @@ struct KeptRowsTests {
 
     // MARK: - When all is over
 
-    /// The rows of a table that are not to be there any more; `nil`: the document says so in words that nobody knows.
+    /// Returns the rows of a table that must be gone, or `nil` if the document's wording is unknown.
     private static func over(_ table: String, _ left: String, at now: UnixTime) -> String? {
-        // Without any activity it is null, and nothing of one may be left.
+        // Null without any activity, and then no row of an activity may be left.
         let newest = "(SELECT max(no) FROM activity)"
         switch left {
         case "none": return table
@@ -68,13 +68,13 @@ struct KeptRowsTests {
                 """
         case "those that are good":
             return "\(table) WHERE revoked_at IS NOT NULL OR expires_at <= \(now.milliseconds)"
-        // Which ones those are is compared with what was there before.
+        // These rows are compared with the earlier ones instead.
         case "all": return "\(table) WHERE 0"
         default: return nil
         }
     }
 
-    /// The keys of all rows, by table, of the tables from which nothing is removed, as the document says.
+    /// Returns the keys of all rows of the tables from which nothing is removed, by table.
     private static func kept(_ store: SQLiteStore) async throws -> [String: Set<String>] {
         let tables = try document().filter { $0.left == "all" }.flatMap(\.tables)
         return try await store.query { sql in
@@ -93,7 +93,7 @@ struct KeptRowsTests {
         }
     }
 
-    /// A webhook, and keys of every standing.
+    /// Adds a webhook, and keys of every status.
     private static func configure(_ store: SQLiteStore, at now: UnixTime, later: UnixTime) async throws {
         _ = try await store.webhook(WebhookKey(Sample.bundleID, "backend"))
         let ends: [(id: String, at: UnixTime?)] = [
@@ -125,7 +125,7 @@ struct KeptRowsTests {
                     EndActivity(app: app, id: one.id, state: nil, alert: nil, dismissal: .immediate, now: now)
                 ).get()
             }
-            // Notifications go when they have expired, devices when nobody has heard of them for long.
+            // Notifications are erased once expired, and devices once they have had no contact for long.
             now = end
             let before = try await Self.kept(store)
             #expect(!before.isEmpty && before.values.allSatisfy { !$0.isEmpty })

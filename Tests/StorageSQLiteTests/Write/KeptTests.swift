@@ -8,8 +8,8 @@ import Testing
 @testable import StorageSQLite
 
 struct KeptTests {
-    /// A kill leaves the files as they are at that moment: what was answered has to be in a copy of them, though the
-    /// store that wrote it goes on and was never closed.
+    /// A kill leaves the files as they are at that moment. Every answered call must be in a copy of them, although
+    /// the store that wrote it was never closed.
     @Test(arguments: UInt64(1)...20)
     func `Invariant 4: what was answered is in the files as a kill leaves them, at any of a thousand moments`(
         seed: UInt64

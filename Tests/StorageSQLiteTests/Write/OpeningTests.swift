@@ -11,7 +11,7 @@ import Testing
 struct OpeningTests {
     @Test func `what is committed survives power loss: WAL with a sync for each commit`() async throws {
         try await withStore { store in
-            // Of the connection that writes; the others write nothing.
+            // Settings of the connection that writes. The others write nothing.
             let (mode, synchronous) = try await store.pool.writeWithoutTransaction { db in
                 (
                     try String.fetchOne(db, sql: "PRAGMA journal_mode"),
@@ -35,7 +35,7 @@ struct OpeningTests {
                     }
                 ).get()
             }
-            // As a killed process leaves the files: never closed.
+            // Copies the files as a killed process leaves them, without closing the store.
             let copy = directory.appending(path: "copy.sqlite").path
             for suffix in ["", "-wal", ".keys"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
@@ -131,7 +131,7 @@ struct OpeningTests {
             key.expiresAt = Sample.now + .seconds(60)
             try await keys.insertKey(key)
             #expect(try await server.key("k1") == key)
-            // A use is written once, and an older one changes nothing.
+            // A use is written once, and an older use changes nothing.
             try await server.noteUses(["k1": Sample.now + .seconds(5), "k9": Sample.now])
             try await server.noteUses(["k1": Sample.now + .seconds(4)])
             #expect(try await keys.key("k1")?.usedAt == Sample.now + .seconds(5))
@@ -141,7 +141,7 @@ struct OpeningTests {
             #expect(try await server.keys().map(\.revokedAt) == [Sample.now + .seconds(1)])
             #expect(try await server.key("k2") == nil)
             keys.close()
-            // The one that manages keys left the server its lock.
+            // The store that manages keys did not take the server's lock.
             #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path, patience: .zero) }
             server.close()
             try SQLiteStore(path: path).close()
@@ -179,7 +179,7 @@ struct OpeningTests {
             }
             let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
             #expect(error?.description.contains("newer version") == true)
-            // The lock was given back.
+            // The lock was released.
             #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import StorageSQLite
 
 struct PruningTests {
-    /// What is counted of all apps together.
+    /// Bytes counted for all apps together.
     private static let historyBytes =
         "SELECT coalesce(sum(value), 0) FROM meta WHERE name LIKE 'history_bytes:%'"
 
@@ -60,7 +60,7 @@ struct PruningTests {
         try await store.query { sql in try sql.number(text) }
     }
 
-    /// Prunes to the end; every call erases a page at most.
+    /// Prunes until nothing is left to prune. Each call erases at most a page.
     private static func prune(_ store: SQLiteStore, _ limits: PruneLimits) async throws {
         var left = try await history(store).count
         for _ in 0..<1000 {
@@ -100,7 +100,7 @@ struct PruningTests {
                 let young = before.count { $0.at >= old }
                 #expect(try await Self.number(store, "SELECT count(*) FROM \(table)") == Int64(young), "seed \(seed)")
             }
-            // What is written afterwards is numbered on, and counted.
+            // Rows that are written afterwards continue the numbers and are counted.
             try await Self.fill(store, &dice, rows: 3)
             let all = try await Self.history(store)
             #expect(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What a clock put off that was hours ahead, once it is right again.
+/// Tests of times that were deferred by a clock that was hours ahead, once it is right again.
 struct PullBackTests {
     private static let ahead = Sample.now + .seconds(13 * 3600)
 
@@ -44,7 +44,7 @@ struct PullBackTests {
                 let found = try await store.query { sql in try sql.number("SELECT \(text)") }
                 #expect(found == expected, "\(text)")
             }
-            // Once: the next round changes nothing.
+            // The correction happens once, so the next round changes nothing.
             while try await store.prune(PruneLimits(), at: Sample.now + .seconds(1)) {}
             let version = try await store.query { sql in try sql.number("SELECT version FROM webhook") }
             #expect(version == 5)

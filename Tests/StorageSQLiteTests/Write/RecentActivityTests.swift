@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// Which activities something happened of.
+/// Tests of the search for activities with recent changes.
 struct RecentActivityTests {
     @Test func `activities are found by what happened in a stretch, the newest first`() async throws {
         try await withStore { store in

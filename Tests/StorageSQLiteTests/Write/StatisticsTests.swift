@@ -9,7 +9,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// What the store says of its own work.
+/// Tests of the store's statistics about its own work.
 struct StatisticsTests {
     @Test func `a commit is counted with its command, rows, bytes, statements and time`() async throws {
         try await withStore { store in
@@ -22,9 +22,9 @@ struct StatisticsTests {
             #expect(after.commands == [.write: (before.commands[.write] ?? 0) + 1])
             #expect(after.groupSizes.total == after.commits && after.groupSizes.sum == Double(after.commits))
             #expect(after.commitSeconds.total == after.commits && after.commitSeconds.sum > before.commitSeconds.sum)
-            // The activity, its content, a row of the timeline, and the two numbers kept of it.
+            // The activity, its content, a row of the timeline and its two counters.
             #expect(after.rowsWritten == before.rowsWritten + 5)
-            // The log has not begun anew, so that it has grown by just that.
+            // The log was not restarted, so it grew by exactly that.
             #expect(try Self.logBytes(store) - size == after.bytesWritten - before.bytesWritten)
             #expect(after.bytesWritten > before.bytesWritten)
             #expect((5...30).contains(after.statements - before.statements), "\(after.statements - before.statements)")
@@ -38,7 +38,7 @@ struct StatisticsTests {
             let refused = PutRows(refusal: .deadToken) { _ in }
             let result = try await store.commit(refused)
             #expect(throws: Refusal.deadToken) { try result.get() }
-            // The transaction of a refused command commits nothing, and is one all the same.
+            // The transaction of a refused command commits nothing, but counts as one.
             #expect(try await store.statistics().commits == before.commits + 1)
             #expect(try await store.statistics().rowsWritten == before.rowsWritten)
             store.close()
@@ -75,7 +75,7 @@ struct StatisticsTests {
             async let reply = store.commit(CostTests.put(step: 1))
             for await _ in reached.stream { break }
             let hanging = store.health
-            // Who asks meanwhile is answered.
+            // Reads are answered meanwhile.
             let commits = try await store.statistics().commits
             release.signal()
             _ = try await reply

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StorageSQLite
 
-/// Whose a token's value is stays known for as long as something asks, and no longer.
+/// Tests that the owner of a token's value is remembered as long as it is needed, and no longer.
 struct TokenMemoryTests {
     private static let app = Sample.app()
     private static let phone = Sample.device("phone")
@@ -93,7 +93,7 @@ struct TokenMemoryTests {
                 try await Self.registerStart(store, "start-\(number)")
             }
             #expect(try await Self.owners(store) == 10)
-            // One that came back is in use again.
+            // A token that came back is in use again.
             try await Self.registerStart(store, "start-2")
             let late = Sample.now + TokenOwnerRecord.keptFor + .seconds(1)
             try await Self.prune(store, at: late)
@@ -125,7 +125,7 @@ struct TokenMemoryTests {
             try await Self.registerStart(store, "start")
             let other = Sample.device("other")
             try await Self.register(store, other, user: "bob", key: 8)
-            // The phone has changed hands: the one before counts as signed out.
+            // The phone has changed hands, so the earlier device counts as signed out.
             try await Self.registerStart(store, "start", other)
             #expect(try await Self.number(store, "SELECT dk FROM token_owner") == 8)
             try await Self.prune(store, at: Sample.now + .seconds(31 * 86_400))
@@ -185,7 +185,7 @@ struct TokenMemoryTests {
 
     private static let ofDevices = ["device", "device_token", "update_token", "instance", "tombstone", "budget"]
 
-    /// A value that nothing holds has a time at which it was let go, or is dead; one that is held has not.
+    /// Queries that must return 0. A value that no row holds is released or dead; a held value is neither.
     private static let faults = [
         """
         SELECT count(*) FROM token_owner o WHERE dead_at IS NULL AND released_at IS NULL AND NOT EXISTS (
@@ -228,7 +228,7 @@ struct TokenMemoryTests {
                         SignOutDevice(app: app.bundleID, id: Sample.device(id), now: life.now))
                 }
             }
-            // While devices are kept, no token outlives its time but those that are dead.
+            // While devices are kept, only dead tokens outlive their time.
             try await Self.prune(store, at: life.now + .seconds(3 * 86_400))
             for rows in ["update_token", "device_token", "token_owner WHERE dead_at IS NULL"] {
                 #expect(try await Self.number(store, "SELECT count(*) FROM \(rows)") == 0, "seed \(seed): \(rows)")
@@ -272,7 +272,7 @@ struct TokenMemoryTests {
         }
     }
 
-    /// Any call, on the phone's own word, with names that nobody has used before for the most part.
+    /// Makes a random call on the phone's own authority, mostly with new names.
     private static func harm(
         _ dice: inout SeededDice, _ app: AppSettings, _ types: [ActivityType], _ now: UnixTime, in store: SQLiteStore
     ) -> @Sendable () async -> Void {

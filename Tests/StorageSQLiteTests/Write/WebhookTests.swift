@@ -52,7 +52,7 @@ struct WebhookTests {
             #expect(try await store.deliveryCounts(of: Self.key) == (2, 1))
             #expect(try await store.save(WebhookProgress(place: place, done: [2, 5, 44])))
             #expect(try await store.webhook(Self.key).waiting.isEmpty)
-            // Another one's rows are its own.
+            // Another webhook's rows are separate.
             let second = WebhookKey(Sample.bundleID, "x")
             _ = try await store.webhook(second)
             #expect(try await store.deliveryCounts(of: second) == (0, 0))
@@ -88,14 +88,14 @@ struct WebhookTests {
                 try await store.webhook(Self.key).waiting == [
                     WebhookDelivery(number: 2, activity: nil, failure: "HTTP 500")
                 ])
-            // A server that wrote it down before reads it anew.
+            // A server with the earlier version must read it again.
             #expect(try await store.webhook(Self.key).place.version == place.version + 1)
             #expect(try await store.save(WebhookProgress(place: place)) == false)
             #expect(try await store.replay(.dead(nil), to: Self.key, at: Sample.now) == 3)
             #expect(try await store.webhook(Self.key).waiting.map(\.number) == [1, 2, 3, 4])
             #expect(try await store.replay(.everything(after: 6), to: Self.key, at: Sample.now) != nil)
             #expect(try await store.webhook(Self.key).place.position == 6)
-            // What lies between is still to be told: nobody asked to leave it out.
+            // The events in between are still to be sent, because nobody asked to leave them out.
             #expect(try await store.replay(.everything(after: 8), to: Self.key, at: Sample.now) != nil)
             #expect(try await store.webhook(Self.key).place.position == 6)
             #expect(try await store.replay(.dead(nil), to: WebhookKey(Sample.bundleID, "x"), at: Sample.now) == nil)
@@ -139,7 +139,7 @@ struct WebhookTests {
             while try await store.prune(limits, at: Sample.now) {}
             let page = try await store.events(of: Sample.bundleID, EventFilter(), after: place.position, limit: 9)
             #expect(page.events.map(\.number) == [6, 7, 8, 9])
-            // By this a courier knows that it missed some.
+            // This tells the sender that it missed some events.
             #expect(try await store.webhook(Self.key).place.position < page.span.erasedThrough)
         }
     }

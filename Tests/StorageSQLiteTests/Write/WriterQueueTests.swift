@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct WriterQueueTests {
-    /// Jobs that note who ran in which group; each group is told by its commit.
+    /// Returns a job that notes its name once its group is committed.
     private static func job(
         _ name: String, _ rank: CommandRank, weight: Int = 1, isAlone: Bool = false, _ order: Noted<String>,
         then: @escaping @Sendable () -> Void = {}
@@ -32,7 +32,7 @@ struct WriterQueueTests {
             let order = Noted<String>()
             let gate = store.block()
             store.queue.submit(Self.job("it", rank, isAlone: rank > .settle, order))
-            // Each write brings the next: whenever the queue takes a group, it is full of writes.
+            // Each write submits the next, so every group that the queue takes is full of writes.
             @Sendable func write(_ left: Int) {
                 guard left > 0 else { return }
                 store.queue.submit(Self.job("write", .write, weight: 1000, order) { write(left - 1) })
@@ -95,7 +95,7 @@ struct WriterQueueTests {
 
     // MARK: - A row that cannot be read
 
-    /// Two people with a phone each, and an activity for each of them; the row of `b` or of its lane is damaged.
+    /// Adds two people with a phone and an activity each. The row of `b` or of its lane is damaged.
     private static func prepare(_ store: SQLiteStore, damage: String) async throws -> AppSettings {
         let app = Sample.app()
         for (number, name) in [(1, "a"), (2, "b")] {
@@ -138,7 +138,7 @@ struct WriterQueueTests {
                 _ = try await answer.good.result().get().get()
             }
             #expect(throws: Refusal.self) { try refused.value?.get().get() }
-            // Each of them was run again, and counts once.
+            // Each command was run again, and counts once.
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 3)
         }
     }
@@ -153,7 +153,7 @@ struct WriterQueueTests {
             for answer in answers { _ = await answer.result() }
             #expect(answers.count { $0.value.map(Self.isFailed) == true } == 1)
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 127)
-            // The one that held the writer, and a half of each half that the damaged one is in.
+            // One commit for the job that held the writer, and one for each half of a half with the damaged row.
             #expect(store.counters.statistics.commits - commits == 1 + 7)
         }
     }
@@ -162,7 +162,7 @@ struct WriterQueueTests {
 extension WriterQueueTests {
     struct Damage: Sendable, CustomTestStringConvertible {
         let text: String
-        /// The activity as a whole is put off; else a phone is passed over.
+        /// `true` if the activity as a whole is deferred, `false` if a phone is skipped.
         let putsOff: Bool
         let mend: String
         var testDescription: String { text }
@@ -205,7 +205,7 @@ extension WriterQueueTests {
             #expect(try await nextAt(1) == nil, "the other activity's phones were looked at")
             let later = (now + DamagedWork.pause).milliseconds
             #expect(try await nextAt(2) == (damage.putsOff ? later : nil))
-            // Nothing is due until then: the dispatcher does not turn in circles.
+            // Nothing is due until then, so the dispatcher does not loop.
             #expect(try await store.nextWakeAt().map { $0 > now } ?? true)
             _ = try await store.write { sql in try sql.execute(damage.mend) }
             let again = try await claim(at: now + DamagedWork.pause)
@@ -216,7 +216,7 @@ extension WriterQueueTests {
 }
 
 extension Noted {
-    /// Awaits a fact about what was noted, until the test's time is over.
+    /// Waits until the values satisfy a condition, or the test's time is over.
     fileprivate func has(_ isTrue: ([Value]) -> Bool) async {
         while !isTrue(all), !Task.isCancelled { await Task.yield() }
     }
