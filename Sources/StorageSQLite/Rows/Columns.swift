@@ -1,7 +1,6 @@
 import APNSModel
 import JSONText
 import LiveActivityCore
-import Synchronization
 
 /// A row with a value that this version cannot read. Such rows are reported, and their values are never guessed.
 struct DamagedRow: Error, CustomStringConvertible {
@@ -45,15 +44,9 @@ func decodeReason(_ text: String?, _ table: String, _ column: String) throws -> 
 }
 
 func decodeBundleID(_ text: String, _ table: String) throws -> BundleID {
-    if let known = knownApps.withLock({ $0[text] }) { return known }
     guard let id = BundleID(text) else { throw DamagedRow(table: table, column: "app") }
-    knownApps.withLock { apps in if apps.count < maximumKnownApps { apps[text] = id } }
     return id
 }
-
-/// Validated bundle ids. A database has few apps and many rows of each, so each id is validated once.
-private let knownApps = Mutex<[String: BundleID]>([:])
-private let maximumKnownApps = 256
 
 /// Returns pairs for `(SELECT value ->> 0, value ->> 1 FROM json_each(?))`.
 func jsonPairs(_ values: [(Int64, Int64)]) -> String {
