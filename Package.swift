@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2; a table of targets, longer than other files
 import PackageDescription
 
-// Set by our own scripts alone. Xcode suppresses the warnings of packages that it fetches, which does not go together
-// with making errors of them; and nobody may depend on a package with unsafe flags.
+// Set by our own scripts only. Xcode suppresses the warnings of packages that it fetches, which conflicts with making
+// them errors. Also, no package can depend on one that has unsafe flags.
 let isDevelopment = Context.environment["ISLET_DEVELOPMENT"] == "1"
 
 let lenient: [SwiftSetting] = [
@@ -13,11 +13,12 @@ let lenient: [SwiftSetting] = [
 ]
 let settings: [SwiftSetting] = lenient + (isDevelopment ? [.treatAllWarnings(as: .error)] : [])
 
-// What thousands of seeded histories run through: with this they take a tenth of their time, and `assert` still checks.
+// Targets that thousands of seeded histories run through. With this setting the histories take a tenth of the time, and
+// `assert` still checks.
 let historied: [SwiftSetting] =
     settings + (isDevelopment ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 
-/// A product of another package, with the traits that need it: without them nobody fetches that package.
+/// Returns a product of another package with the traits that need it. Without those traits the package is not fetched.
 func product(_ name: String, _ package: String) -> Target.Dependency {
     let traits: Set<String> =
         switch package {
@@ -43,12 +44,12 @@ let tracing = product("Tracing", "swift-distributed-tracing")
 let hummingbird = product("Hummingbird", "hummingbird")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
 
-// Where there is no ActivityKit, the client's edge is compiled and tested against a hand-written one.
+// A hand-written stand-in for ActivityKit, against which the client's edge is compiled and tested on Linux.
 #if os(Linux)
     let standIn: [Target.Dependency] = ["ActivityKitStandIn"]
     let standInTargets: [Target] = [
         .target(name: "ActivityKitStandIn", path: "Tests/ActivityKitStandIn", swiftSettings: settings),
-        // An iOS app's source: here it is only type-checked, the views too.
+        // Sources of an iOS app, views included. Here they are only type-checked.
         .target(name: "SwiftUI", path: "Tests/SwiftUIStandIn", swiftSettings: settings),
         .target(
             name: "WidgetKit", dependencies: ["ActivityKitStandIn", "SwiftUI"], path: "Tests/WidgetKitStandIn",
@@ -60,7 +61,7 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
             ],
             path: "Examples/PizzaApp",
             exclude: ["PizzaApp.xcodeproj", "App/Info.plist", "App/PizzaApp.entitlements", "Widget/Info.plist"],
-            // As in a new project of Xcode.
+            // The setting of a new project in Xcode.
             swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "LiveActivityClientTests",
@@ -84,7 +85,8 @@ let consoleAssets: [Resource] = [
 
 let package = Package(
     name: "islet",
-    // Where there is no ActivityKit an app that also has an iOS target can link the client; it finds no card there.
+    // An app that also has an iOS target can link the client on every platform. Without ActivityKit the client finds
+    // no Live Activity.
     platforms: [.macOS(.v15), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .executable(name: "islet", targets: ["islet"]),
@@ -96,7 +98,7 @@ let package = Package(
         .library(name: "LiveActivityClient", targets: ["LiveActivityAttributes", "LiveActivityClient"]),
         .library(name: "LiveActivityWebhooks", targets: ["LiveActivityAPI", "LiveActivityWebhooks"]),
     ],
-    // Without a trait the package is what an app and its widget link, and depends on nothing.
+    // Without a trait the package is what an app and its widget link, and it depends on nothing.
     traits: [
         .trait(name: "Webhooks", description: "The library LiveActivityWebhooks: swift-crypto."),
         .trait(
@@ -127,7 +129,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        // Compiled before what needs a trait, these say which one is missing.
+        // These are compiled before the targets that need a trait, and they say which trait is missing.
         .target(name: "WebhooksTrait"), .target(name: "APNsTrait"), .target(name: "ServerTrait"),
         .target(name: "IsletBasics", swiftSettings: historied),
         .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: historied),
@@ -216,7 +218,7 @@ let package = Package(
                 product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
                 product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),
             ] + nio,
-            // The console's files, in the binary itself: it may be copied alone.
+            // The console's files are embedded in the binary, because the binary may be copied alone.
             resources: consoleAssets,
             swiftSettings: settings
         ),
@@ -395,7 +397,7 @@ let package = Package(
         .testTarget(
             name: "LiveActivityCoreTests",
             dependencies: ["LiveActivityCore", "APNSModel", "JSONText", "TestSupport"], swiftSettings: settings),
-        // An app's source as it is, warnings about it included.
+        // An app's source, unchanged, so warnings about it are allowed.
         .testTarget(
             name: "ContractCorpusTests",
             dependencies: [
@@ -419,7 +421,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
-        // It takes over its process's malloc: no test may depend on it, or the one bundle of all tests would link it.
+        // This executable replaces malloc in its process. No test may depend on it, or the one bundle of all tests
+        // would link it.
         .executableTarget(
             name: "push-cost",
             dependencies: [

@@ -9,8 +9,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// What APNSClient costs, beside other clients; `script/bench client` builds and runs it. A package of its own, so that
-// ordinary builds compile nothing of it, and it nothing of the server.
+// Benchmarks of APNSClient beside other clients. `script/bench client` builds and runs them. They are a package of
+// their own so that ordinary builds do not compile them, and so that they compile nothing of the server.
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],

@@ -4,8 +4,8 @@
 usage: bench.py CLIENT-BENCH [--rounds N] [--pushes N] [--only NAME,...] [--json FILE]
 
 The client has one core to itself and the server another (taskset). Rounds are interleaved: each client runs once, then
-each again, so that what else the machine does meets all alike. Figures are medians; the table has the ranges of the
-processor time. See docs/client-performance.md.
+each again, so that other load on the machine affects all clients alike. Figures are medians. The table has the ranges
+of the processor time. See docs/client-performance.md.
 """
 import argparse, json, os, pathlib, re, resource, shutil, socket, statistics, subprocess, sys, tempfile, time
 
@@ -49,7 +49,7 @@ class Server:
              "-out", folder / "key.p8"], **run)
         self.process = subprocess.Popen(
             pinned(1, ["nghttpd", "--address=127.0.0.1", "--workers=1", "--max-concurrent-streams=1000",
-                       # The connection's window is not what limits how many pushes are outstanding.
+                       # Large enough that the connection's window does not limit the number of outstanding pushes.
                        "--connection-window-bits=20",
                        f"--htdocs={folder}/root", str(self.port), folder / "server.key", folder / "ca.pem"]),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -66,7 +66,7 @@ class Server:
 
 
 def run(command, limit=600):
-    """Its output, and the processor time and memory of the process."""
+    """Runs a command. Returns its output, and the processor time and memory of its process."""
     process = subprocess.Popen(pinned(0, [str(word) for word in command]), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     try:
@@ -117,14 +117,14 @@ class Clients:
                 "cpu_s": after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime}
 
     def peer(self, command, pushes, outstanding=500, rate=0):
-        """Another client by its own program, which takes these arguments and prints a line of JSON."""
+        """Runs another client's program, which takes these arguments and prints a line of JSON."""
         folder = self.server.folder
         return own_figures(run([*command, self.server.port, folder / "ca.pem", folder / "key.p8",
                                 folder / "payload.json", pushes, outstanding, rate]))
 
 
 def peers(folder):
-    """Those that are there, by name: how to start them, and which part of the pushes they can be asked for."""
+    """Returns the installed clients by name, each with its command and the divisor of its number of pushes."""
     found = {}
     if shutil.which("go"):
         program = folder / "go-peer"

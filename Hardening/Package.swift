@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The client's sources and tests once more, as a package of their own, for builds that check themselves while they run:
-// with sanitizers (`script/sanitize`) and under the fuzzer (`script/fuzz`). So they compile little, and ordinary builds
-// nothing of it. The folders are links; nothing is written here but the fuzzer's driver.
+// The client's sources and tests as a package of their own, for builds that check themselves at run time: with
+// sanitizers (`script/sanitize`) and under the fuzzer (`script/fuzz`). These builds compile little, and ordinary builds
+// compile none of it. The folders are links; only the fuzzer's driver is written here.
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -23,7 +23,7 @@ let http2 = product("NIOHTTP2", "swift-nio-http2")
 let crypto = product("Crypto", "swift-crypto")
 let logging = product("Logging", "swift-log")
 
-// The fuzzer's main is libFuzzer's, so that nothing else can link it: it is only there for `script/fuzz`.
+// The fuzzer links libFuzzer's `main`, so nothing else can link it. The target exists only for `script/fuzz`.
 let isFuzzing = Context.environment["ISLET_FUZZ"] != nil
 let fuzzer: [Target] = [
     .executableTarget(

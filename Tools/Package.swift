@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// A package of its own, so that the server's build does not carry swift-syntax.
+// A package of its own, so that the server's build does not need swift-syntax.
 let package = Package(
     name: "islet-tools",
     platforms: [.macOS(.v15)],
@@ -22,7 +22,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-syntax", .upToNextMajor(from: "603.0.1")),
     ],
     targets: [
-        // The server's own, by a link.
+        // The server's own target, through a link.
         .target(name: "IsletBasics", swiftSettings: settings),
         .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: settings),
         .target(

@@ -10,7 +10,7 @@ message = json.load(open(payload))
 
 
 class Protocol(APNsDevelopmentClientProtocol):
-    """The server of this comparison answers without `apns-id`, by which aioapns knows its answers: the stream says it."""
+    """Matches answers by stream. aioapns uses `apns-id`, which the server of this comparison does not send."""
 
     APNS_SERVER, APNS_PORT = "127.0.0.1", int(port)
 

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The articles of the documentation show code that is compiled with this package, word for word.
+/// Swift code in the documentation's articles is compiled with this package, word for word.
 struct ArticleTests {
     private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// What stands between `// article: name` and `// end`, indented no further than it must be; pieces of one name
-    /// follow each other after an empty line.
+    /// Returns the text between `// article: name` and `// end`, without its common indentation. Pieces of the same
+    /// name are joined by an empty line.
     static func pieces(of source: String) -> [String: String] {
         var pieces: [String: [String]] = [:]
         var open: (name: String, lines: [Substring])?
@@ -27,7 +27,7 @@ struct ArticleTests {
         return pieces.mapValues { $0.joined(separator: "\n\n") }
     }
 
-    /// Each block of Swift with the name that the comment before it gives, or none.
+    /// Returns each block of Swift with the name that the comment before it gives, or `nil` without such a comment.
     static func blocks(of article: String) -> [(name: String?, code: String)] {
         let lines = article.split(separator: "\n", omittingEmptySubsequences: false)
         var blocks: [(String?, String)] = []
@@ -46,8 +46,8 @@ struct ArticleTests {
         return blocks
     }
 
-    /// A block without the imports at its head, which stand elsewhere in its file; `nil` where there are none, or one
-    /// that no file has.
+    /// Returns a block without the imports at its head, which are elsewhere in its file. Returns `nil` if the block has
+    /// no imports, or one that no file has.
     static func body(of code: String, importedBy sources: [String]) -> String? {
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
         let imports = lines.prefix { $0.hasPrefix("import ") }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What APNs says to broadcasts and channel management, judged without a network.
+/// APNs's answers to broadcasts and channel management, checked without a network.
 struct ChannelTests {
     private struct Bench {
         var world: World
         var session = ProviderSession()
-        /// One for all: another one within 20 minutes would be one too many.
+        /// One token for all calls: a second one within 20 minutes would be one too many.
         let authorization: String
 
         init(_ change: (inout World.Limits) -> Void = { _ in }, topics: Set<BundleID>? = nil) throws {
@@ -21,7 +21,7 @@ struct ChannelTests {
             world.directory.keys[team.keyID] = team.key(topics: topics)
         }
 
-        // Throwing calls are what the macros of the tests leave in one piece.
+        // A call that throws stays in one piece in the macros of Swift Testing.
         mutating func ask(_ change: (inout PushArrival) -> Void) throws -> FrontAnswer? {
             var arrival = PushArrival(environment: .sandbox)
             arrival.authorization = authorization

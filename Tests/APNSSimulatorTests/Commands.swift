@@ -2,10 +2,10 @@ import APNSSimulator
 import Foundation
 import JSONText
 
-/// A client that is not ours.
+/// curl, a client of another implementation.
 enum Curl {
     struct Answer: Sendable {
-        /// What `--write-out` says: status and protocol, as in `200 2`.
+        /// Output of `--write-out`: status and protocol, as in `200 2`.
         let summary: String
         let headers: [String: String]
         let body: [UInt8]
@@ -15,7 +15,7 @@ enum Curl {
         var status: String { String(summary.prefix(3)) }
     }
 
-    /// Runs curl off the cooperative pool; at most 20 s.
+    /// Runs curl off the cooperative pool for at most 20 s.
     static func run(_ arguments: [String]) async throws -> Answer {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
@@ -51,7 +51,7 @@ enum Curl {
             body: Array(message.dropFirst().joined(separator: "\r\n\r\n").utf8), exit: process.terminationStatus)
     }
 
-    /// The CA in a file, as curl wants it.
+    /// Writes the CA to a file, as curl needs it.
     static func withCA<Value: Sendable>(
         _ pem: String, _ body: (String) async throws -> Value
     ) async throws -> Value {
@@ -62,7 +62,7 @@ enum Curl {
     }
 }
 
-/// Runs a simulator as long as the body does.
+/// Runs a simulator while the body runs.
 func withSimulator<Value: Sendable>(
     _ configuration: APNSSimulator.Configuration, backend: (any PhoneBackend)? = nil,
     _ body: @escaping @Sendable (APNSSimulator, APNSSimulator.Addresses) async throws -> Value

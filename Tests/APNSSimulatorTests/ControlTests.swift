@@ -306,7 +306,7 @@ struct ControlTests {
     }
 }
 
-/// The lines that curl prints while a stream of events goes on.
+/// The lines that curl prints from an open stream of events.
 private final class EventLines: Sendable {
     let lines: AsyncStream<String>
     private let process: Process
@@ -337,7 +337,7 @@ private final class EventLines: Sendable {
     }
 }
 
-/// What was logged, at whatever level.
+/// The log's lines of every level.
 private final class Lines: Sendable {
     let all = Mutex<[String]>([])
 }

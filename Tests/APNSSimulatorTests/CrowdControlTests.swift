@@ -6,7 +6,7 @@ import NIOHPACK
 import NIOHTTP2
 import Testing
 
-/// A crowd over the control API, pushed to over the wire.
+/// A crowd over the control API, with pushes over the wire.
 @Suite(.timeLimit(.minutes(10)))
 struct CrowdControlTests {
     static let crowd: JSONValue = [
@@ -14,7 +14,7 @@ struct CrowdControlTests {
         "attributesType": "OrderAttributes",
     ]
 
-    /// Sends updates to members over one connection, one after the other.
+    /// Sends updates to members over one connection, one after another.
     struct Sender: Sendable {
         let client: FrameClient
         let fields: [(String, String)]

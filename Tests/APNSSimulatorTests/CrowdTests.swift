@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// A crowd behind APNs, without a wire.
+/// A crowd behind APNs, without a network.
 struct CrowdTests {
     static let now = Fixture.start.seconds
 
@@ -48,7 +48,7 @@ struct CrowdTests {
 
         func member(_ index: Int) throws -> CrowdMember { try #require(try world.crowd("c1").member(index)) }
 
-        /// Waits that were told to be over.
+        /// Ends the waits whose time is over.
         mutating func over() -> [World.Effect] {
             world.takeEffects().filter {
                 switch $0 {
@@ -243,7 +243,7 @@ struct CrowdTests {
         try bench.world.wait(99, CrowdWait(pushes: 1), in: "c1")
     }
 
-    /// Many members under a random rain of pushes, beside a model that remembers everything.
+    /// Random pushes to many members, compared with a model that remembers everything.
     @Test(arguments: 0..<100)
     func `members and holders are what a plain model says`(seed: UInt64) throws {
         print("seed \(seed)")

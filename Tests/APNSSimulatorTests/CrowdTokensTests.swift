@@ -3,9 +3,9 @@ import IsletBasics
 import JSONText
 import Testing
 
-/// Tokens that need no list.
+/// Tokens that are computed, not stored in a list.
 struct CrowdTokensTests {
-    /// Worked out by another program from the description.
+    /// Tokens that another program computed from the description.
     static let known: [(CrowdTokens, Int, String)] = [
         (
             CrowdTokens(crowd: "c1", kind: .update), 0,

@@ -6,7 +6,8 @@ import Testing
 @testable import APNSSimulator
 
 @Suite struct DroppedConnectionTests {
-    /// It was accepted while the server ended: swift-nio ends the process for one that goes before it is finished.
+    /// The connection was accepted while the server ended. swift-nio crashes the process if such a connection is not
+    /// finished.
     @Test func `a connection that nobody serves any more is closed and does no harm`() async throws {
         let control = ControlChannel { _, _, _ in }
         let channel = NIOAsyncTestingChannel()

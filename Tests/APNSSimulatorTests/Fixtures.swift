@@ -9,7 +9,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// The app's own Swift types, as ActivityKit would have them.
+/// The app's own Swift types, in ActivityKit's form.
 struct OrderAttributes: SimulatedActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         enum Step: String, Codable, Hashable, Sendable { case cooking, delivering, delivered }
@@ -68,7 +68,7 @@ enum Fixture {
     }
 }
 
-/// A team's key with its secret half.
+/// A team's signing key with its private half.
 struct Team {
     let secret = P256.Signing.PrivateKey()
     var keyID = "KEY4567890"
@@ -100,7 +100,7 @@ struct Team {
     }
 }
 
-/// What an app tells its backend, read from its calls.
+/// An app's report to its backend, read from its calls.
 enum PhoneReport: Equatable {
     case register(DeviceRequest)
     case pushToStartToken(type: String, token: TokenText)
@@ -138,7 +138,7 @@ extension TokenText {
     }
 }
 
-/// One phone whose server takes everything at once, and wants nothing.
+/// A phone whose server accepts everything at once and wants nothing.
 struct PhoneBench {
     var phone: VirtualPhone
     var now = Fixture.start
@@ -184,7 +184,7 @@ struct PhoneBench {
         keep(phone.receive(push, at: now))
     }
 
-    /// A push to the only card there is, or was.
+    /// Sends a push to the only card that exists or existed.
     mutating func pushToCard(_ body: JSONObject, priority: Int = 5) throws {
         let card = try #require(phone.cards.first ?? phone.dismissed.last)
         push(body, to: .update(localID: card.localID), priority: priority)
@@ -223,6 +223,6 @@ struct PhoneBench {
 }
 
 extension TimeSource {
-    /// A clock that stands still; the simulator's own `advance` moves it.
+    /// A clock that stands still. Only the simulator's own `advance` moves it.
     static let standing = TimeSource(wall: { Fixture.start }, monotonic: { MonotonicTime(nanoseconds: 0) })
 }

@@ -4,11 +4,11 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
-/// An HTTP/2 client that shows every frame: what the simulator says is seen as it was said.
+/// An HTTP/2 client that shows every frame exactly as the simulator sent it.
 struct FrameClient: Sendable {
     let channel: any Channel
     let frames: AsyncStream<HTTP2Frame>
-    /// What the connection ended with, if it was not an orderly end.
+    /// The error that ended the connection, if it did not end in order.
     let errors: AsyncStream<any Error>
 
     static func connect(port: Int, caPEM: String) async throws -> FrameClient {
@@ -32,7 +32,7 @@ struct FrameClient: Sendable {
         return FrameClient(channel: channel, frames: frames, errors: errors)
     }
 
-    /// Sends one push on a stream of the caller's choice.
+    /// Sends one push on a stream that the caller chooses.
     func push(_ stream: Int, path: String, _ fields: [(String, String)], body: [UInt8]) async throws {
         var headers = HPACKHeaders([
             (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", path),
@@ -48,8 +48,8 @@ struct FrameClient: Sendable {
     }
 }
 
-/// Records GOAWAY frames that only warn and passes all else on: behind one, `NIOHTTP2Handler` opens no stream, which
-/// RFC 9113 section 6.8 allows to who has not read it yet.
+/// Records GOAWAY frames that only warn and passes on everything else. After such a frame `NIOHTTP2Handler` opens no
+/// stream, which RFC 9113 section 6.8 allows to a client that has not read it yet.
 private struct WarningDecoder: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 

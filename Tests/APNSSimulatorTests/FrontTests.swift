@@ -6,7 +6,7 @@ import NIOHPACK
 import NIOHTTP2
 import Testing
 
-/// The front from outside: HTTP/2 frames over TLS, and a client that is not ours.
+/// The front from outside: HTTP/2 frames over TLS, and a client of another implementation.
 @Suite(.timeLimit(.minutes(10)))
 struct FrontTests {
     let team = Team()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import APNSSimulator
 
-/// The checks of the front: every status and reason that the simulator can produce, and their order.
+/// The front's checks: every status and reason that the simulator can produce, and their order.
 struct InspectionTests {
     let team = Team()
 
-    /// A directory with one phone's tokens of each kind, one of production, one that is over and one that was replaced.
+    /// Returns a directory with one phone's tokens of each kind, a production token, an expired one and a replaced one.
     static func directory(_ keys: [ProviderKey]) throws -> PushInspection.Directory {
         var directory = PushInspection.Directory()
         for key in keys { directory.keys[key.keyID] = key }
@@ -138,7 +138,7 @@ struct InspectionTests {
     @Test
     func `of several faults the first in the documented order is answered`() throws {
         let directory = try Self.directory([team.key()])
-        // From the last check to the first: each new fault takes precedence over all before it.
+        // From the last check to the first: each new fault takes precedence over the faults before it.
         let faults: [(APNSReason.Known, (inout PushArrival) -> Void)] = [
             (.badDeviceToken, { $0.path = Self.path("9") }),
             (.payloadEmpty, { $0.body = nil }),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What phones do with ordinary pushes, and what their app registers.
+/// Ordinary pushes on phones, and the registrations of their app.
 @Suite struct NotificationTests {
     private static func alert(_ title: String, _ more: JSONObject = [:]) -> JSONObject {
         var aps: JSONObject = ["alert": ["title": .string(title), "subtitle": "s", "body": "b"], "thread-id": "t"]
@@ -38,7 +38,7 @@ import Testing
         let isShown = status == .authorized || status == .provisional
         #expect(bench.phone.lockScreen.notifications.count == (isShown ? 1 : 0))
         #expect(bench.codes == (isShown ? [] : [.notificationsDenied]))
-        // The app tells its backend, at first and when it changes.
+        // The app reports to its backend, at first and after a change.
         try bench.act(.setNotificationAuthorization(.authorized))
         let told = bench.reports.compactMap { report -> String? in
             if case .register(let device) = report { device.notificationAuthorization?.rawValue } else { nil }

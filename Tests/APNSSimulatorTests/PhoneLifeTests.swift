@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What happens to cards and tokens without a push, and what the app says about it.
+/// Cards and tokens that change without a push, and the app's reports about them.
 struct PhoneLifeTests {
     static let now = Fixture.start.seconds
 
@@ -59,7 +59,7 @@ struct PhoneLifeTests {
         #expect(bench.phone.cards.isEmpty)
         if appState != .foreground { #expect(bench.states == [.active]) }
         try bench.act(.foreground)
-        // A card that iOS does not list is gone once the app has looked again.
+        // A card that iOS does not list counts as gone once the app has looked again.
         bench.pass(.seconds(3))
         #expect(bench.instances.last?.state == state)
         #expect(bench.ends.map(\.end) == [.over])

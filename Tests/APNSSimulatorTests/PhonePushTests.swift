@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What iOS does with a Live Activity push.
+/// Handling of Live Activity pushes in iOS.
 struct PhonePushTests {
     static let now = Fixture.start.seconds
 
@@ -179,7 +179,7 @@ struct PhonePushTests {
         #expect(bench.codes == [.activityOver])
     }
 
-    /// A dismissal date in seconds since 1970, and how long the card stays; 0 stands for none.
+    /// A dismissal date in seconds since 1970, and how long the card stays, in seconds. A date of 0 stands for none.
     static let dismissals: [(date: Int64, stays: Int64)] = [
         (0, 4 * 3600), (now - 1, 0), (now + 60, 60), (now + 9 * 3600, 4 * 3600), (now * 1000, 4 * 3600),
     ]

@@ -7,7 +7,7 @@ import NIOHPACK
 import NIOHTTP2
 import Testing
 
-/// The simulator as its user has it.
+/// The simulator as its users run it.
 @Suite(.timeLimit(.minutes(10)))
 struct SimulatorTests {
     private func configuration() -> APNSSimulator.Configuration {
@@ -146,7 +146,7 @@ struct SimulatorTests {
             var open = 0
             var limit = 1
             var round = 0
-            // One stream until the first answer, then as many as the settings say, a bit less.
+            // Sends on one stream until the first answer, then on almost as many as the settings allow.
             func fill() async throws {
                 while open < min(limit, 200), let (token, body) = waiting.popLast() {
                     try await client.push(

@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP2
 import Testing
 
-/// What is done to whole connections, on demand.
+/// Faults of whole connections, on demand.
 @Suite(.timeLimit(.minutes(10)))
 struct TransportFaultTests {
     struct Line: Sendable {
@@ -74,7 +74,7 @@ struct TransportFaultTests {
                 switch frame.payload {
                 case .headers:
                     answered.append(frame.streamID)
-                    // Nothing is open at the warning, nor at the end.
+                    // No push is open at the warning or at the end.
                     if answered.count == 1 { line.simulator.goAway(lastStreamID: Int(Int32.max)) }
                     if answered.count == 2 { line.simulator.goAway(lastStreamID: 3) }
                 case .goAway(let last, _, _):
@@ -121,7 +121,7 @@ struct TransportFaultTests {
                 switch reset {
                 case .byRule: try await line.push(3)
                 case .onDemand:
-                    // What the client has to say to the settings was said: a reset may overtake nothing of it.
+                    // The client's answer to the settings has left, so a reset cannot overtake it.
                     try await line.client.channel.eventLoop.submit {}.get()
                     line.simulator.abortConnections()
                 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// APNs and phones together, without a wire.
+/// APNs and phones together, without a network.
 struct WorldTests {
     let team = Team()
 
@@ -35,7 +35,7 @@ struct WorldTests {
         ) throws
             -> FrontDecision
         {
-            // A token must be young; the sender makes a new one, on a new connection, when an hour has passed.
+            // A token must be young. The sender makes a new one, on a new connection, when an hour has passed.
             let iat = JSONValue(Int(now.seconds))
             var arrival = InspectionTests.arrival(try team.authorization(iat: iat), change)
             session = ProviderSession()
@@ -53,7 +53,7 @@ struct WorldTests {
             world.advance(to: now)
         }
 
-        /// Carries the calls of the phone, as the shell does, until it has said everything or an answer is lost.
+        /// Delivers the phone's calls, as the shell does, until it has no more or an answer is lost.
         mutating func calls(answering: Bool = true) -> [String] {
             var said: [String] = []
             while world.takeEffects().contains(.carryCalls(phone)), let call = world.takeCall(of: phone) {
@@ -200,7 +200,7 @@ struct WorldTests {
         #expect(bench.calls(answering: false).count == 1, "at once when the network is back")
         bench.pass(.milliseconds(999))
         #expect(bench.calls(answering: false).isEmpty)
-        // A pause is a half of its length up to all of it.
+        // A pause is between half of its length and all of it.
         bench.pass(.milliseconds(1001))
         #expect(bench.calls().count == 1)
         #expect(try bench.world.lockScreen(of: bench.phone).waitingReports == 0)

@@ -2,9 +2,9 @@
 
 public import Foundation
 
-// What follows has Apple's names and shapes (ActivityKit, as documented for iOS 16.1 to 26), so that the client's edge
-// compiles and runs where there is no ActivityKit. It proves that the edge fits this reading of the documentation, not
-// that it fits Apple's SDK.
+// Apple's names and shapes (ActivityKit, as documented for iOS 16.1 to 26), so that the client's edge compiles and runs
+// where ActivityKit is missing. They prove that the edge fits this reading of the documentation, not that it fits
+// Apple's SDK.
 
 public protocol ActivityAttributes: Decodable, Encodable {
     associatedtype ContentState: Decodable, Encodable, Hashable
@@ -40,15 +40,15 @@ public struct ActivityUIDismissalPolicy: Equatable, Sendable {
 }
 
 public struct PushType: Equatable, Sendable {
-    /// `nil`: a token.
+    /// The channel's id; `nil` for a token.
     public let channelID: String?
 
     public static let token = PushType(channelID: nil)
-    /// As iOS 18 has it.
+    /// Available from iOS 18.
     public static func channel(_ channelId: String) -> PushType { PushType(channelID: channelId) }
 }
 
-/// Not `Sendable`, as Apple's is not, though the stand-in's own is safe to use from anywhere.
+/// Not `Sendable`, like Apple's type, although the stand-in's own is safe to use from anywhere.
 public final class Activity<Attributes: ActivityAttributes>: Identifiable, StandInCard {
     public let id: String
     public let attributes: Attributes
@@ -164,7 +164,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         return card
     }
 
-    /// As iOS 16.1 has it; deprecated in 16.2.
+    /// Available from iOS 16.1; deprecated in 16.2.
     public static func request(
         attributes: Attributes, contentState: Attributes.ContentState, pushType: PushType? = nil
     ) throws -> Activity<Attributes> {
@@ -173,7 +173,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     }
 
     public var content: ActivityContent<Attributes.ContentState> { locked(\.current) }
-    /// As iOS 16.1 has it; deprecated in 16.2.
+    /// Available from iOS 16.1; deprecated in 16.2.
     public var contentState: Attributes.ContentState { locked(\.current.state) }
     public var activityState: ActivityState { locked(\.state) }
     public var pushToken: Data? { locked(\.token) }
@@ -245,15 +245,15 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         public func makeAsyncIterator() -> Iterator { Iterator(contents: contents.makeAsyncIterator()) }
     }
 
-    /// As iOS 16.1 has it; deprecated in 16.2.
+    /// Available from iOS 16.1; deprecated in 16.2.
     public var contentStateUpdates: ContentStateUpdates { ContentStateUpdates(contents: contentUpdates) }
 
-    /// As iOS 16.1 has it; deprecated in 16.2.
+    /// Available from iOS 16.1; deprecated in 16.2.
     @concurrent public func update(using contentState: Attributes.ContentState) async {
         if phone.takesUpdates { change(ActivityContent(state: contentState, staleDate: nil), at: nil) }
     }
 
-    /// As iOS 16.1 has it; deprecated in 16.2.
+    /// Available from iOS 16.1; deprecated in 16.2.
     @concurrent public func end(
         using contentState: Attributes.ContentState? = nil, dismissalPolicy: ActivityUIDismissalPolicy = .default
     ) async {
@@ -294,11 +294,11 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         timestamp: Date
     ) async {
         locked { $0.ending = (dismissalPolicy, timestamp) }
-        // An old end ends, and brings no old state back.
+        // An end with an old timestamp ends the card, and does not restore an old state.
         finish(locked(\.newest).map { timestamp < $0 } == true ? nil : content, dismissalPolicy)
     }
 
-    // MARK: - What a person, iOS and pushes do
+    // MARK: - Acts of a person, iOS and pushes
 
     public func hand(token: Data, announces: Bool = true) {
         locked { $0.token = token }
@@ -309,13 +309,13 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
         change(ActivityContent(state: state, staleDate: nil), at: timestamp, announces: announces)
     }
 
-    /// The card is in another state, of which the sequence tells or not.
+    /// Puts the card into another state. The sequence reports it only if `announces` is `true`.
     public func become(_ state: ActivityState, announces: Bool = true) { _ = set(state, announces: announces) }
 
-    /// The sequence tells of a state before the card's own property does.
+    /// Reports a state in the sequence before the card's own property has it.
     public func announce(_ state: ActivityState) { states.send(state) }
 
-    /// The card is not listed any more, and nobody is told.
+    /// Removes the card from the list without notice.
     public func vanish() { phone.remove(id) }
 
     public func swipe() {
@@ -325,18 +325,18 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
 
     /// The newest timestamp that was applied.
     public var timestamp: Date? { locked(\.newest) }
-    /// What the app wanted when it requested the card; `nil`: no token, or a push started it.
+    /// The push type that the app requested; `nil` for no token, or for a card that a push started.
     public var pushType: PushType? { locked(\.asked) }
-    /// How the app wanted it to be shown.
+    /// The presentation that the app requested.
     public var style: ActivityStyle { locked(\.asStyle) }
-    /// The last alert that came with it.
+    /// The alert of the last change.
     public var alerted: AlertConfiguration? { locked(\.alert) }
     public func forgetAlert() { locked { $0.alert = nil } }
-    /// When a scheduled one is to begin.
+    /// The instant at which a scheduled card begins.
     public var start: Date? { locked(\.beginning) }
-    /// How the app ended the card; `nil`: it did not.
+    /// The policy with which the app ended the card; `nil` if it did not.
     public var dismissal: ActivityUIDismissalPolicy? { locked { $0.ending?.policy } }
-    /// By what the app's end was dated; `nil`: by nothing.
+    /// The timestamp of the app's end; `nil` if it has none.
     public var endTimestamp: Date? { locked { $0.ending?.timestamp } }
 
     private func change(
@@ -356,7 +356,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, Stand
     private func finish(_ content: ActivityContent<Attributes.ContentState>?, _ policy: ActivityUIDismissalPolicy) {
         if let content { locked { $0.current = content } }
         guard !phone.endsLate else { return }
-        // One that is over already leaves as well when it is to.
+        // A card that has already ended is also removed when its time comes.
         _ = set(.ended)
         guard policy.isImmediate else { return }
         if set(.dismissed) { leave() }

@@ -6,7 +6,7 @@ public enum ActivityAuthorizationError: Error, Equatable {
         visibility
 }
 
-/// Not `Sendable`, as Apple's is not.
+/// Not `Sendable`, like Apple's type.
 public final class ActivityAuthorizationInfo {
     private let phone = StandInPhone.current
 

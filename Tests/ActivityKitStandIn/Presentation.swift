@@ -17,7 +17,7 @@ public struct AlertConfiguration: Equatable, Sendable {
     }
 }
 
-/// Foundation's, which only Apple's systems have.
+/// Stand-in for Foundation's type, which only Apple's systems have.
 public struct LocalizedStringResource: Equatable, Sendable, ExpressibleByStringLiteral {
     public let key: String
 

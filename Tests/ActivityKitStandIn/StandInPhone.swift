@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The phone behind the stand-in: what ActivityKit's types talk to. Each test has its own, in a task-local value.
+/// The phone behind the stand-in, which ActivityKit's types call. Each test has its own, in a task-local value.
 public final class StandInPhone: @unchecked Sendable {
     @TaskLocal public static var current = StandInPhone()
 
@@ -18,7 +18,7 @@ public final class StandInPhone: @unchecked Sendable {
     private var listed: Set<ActivityState> = [.active, .ended, .dismissed, .stale, .pending]
     private var listening: (@Sendable (Feed) -> Void)?
     private var number = 0
-    /// What the next requests throw.
+    /// The error that the next requests throw.
     private var refusal: ActivityAuthorizationError?
 
     let newCards = Broadcast<String>()
@@ -39,7 +39,7 @@ public final class StandInPhone: @unchecked Sendable {
         return body(self)
     }
 
-    // MARK: - What a person and iOS do
+    // MARK: - Acts of a person and iOS
 
     /// Starts a card as a push does, with the token at once or later.
     @discardableResult
@@ -56,7 +56,7 @@ public final class StandInPhone: @unchecked Sendable {
         return card
     }
 
-    /// iOS hands out another push-to-start token, and tells whoever listens now.
+    /// Gives the app another push-to-start token, and sends it to current listeners.
     public func setStartToken<Attributes: ActivityAttributes>(
         _ token: Data?, for type: Attributes.Type, announces: Bool = true
     ) {
@@ -76,22 +76,23 @@ public final class StandInPhone: @unchecked Sendable {
 
     public func setOnScreen(_ isOnScreen: Bool) { locked { $0.isOnScreen = isOnScreen } }
 
-    /// Whether cards take what the app would have them show; iOS ignores updates without a word.
+    /// Sets whether cards apply the app's updates. iOS ignores an update without an error.
     public func setTakesUpdates(_ isTaking: Bool) { locked { $0.isTaking = isTaking } }
 
-    /// Whether an ended card says only later that it is over.
+    /// Sets whether an ended card reports its end only later.
     public func setEndsLate(_ isLate: Bool) { locked { $0.isLate = isLate } }
 
-    /// In which states cards are listed; iOS need not list one that is over as long as it is on the lock screen.
+    /// Sets the states in which cards are listed. iOS may omit a card that is over although it is still on the lock
+    /// screen.
     public func setListed(_ states: Set<ActivityState>) { locked { $0.listed = states } }
 
-    /// One of ActivityKit's sequences; those of a card have its id.
+    /// A sequence of ActivityKit. A sequence of a card has the card's id.
     public enum Feed: Sendable, Hashable {
         case cards, startTokens, enablement, frequency
         case states(String), tokens(String), contents(String)
     }
 
-    /// Does something at the last moment before somebody listens to a sequence, who therefore is not told of it.
+    /// Runs the body immediately before a listener starts on a sequence, so that the listener misses the change.
     public func beforeListening(_ body: (@Sendable (Feed) -> Void)?) { locked { $0.listening = body } }
 
     func isToBeHeard(_ feed: Feed) { locked(\.listening)?(feed) }
@@ -146,7 +147,7 @@ public final class StandInPhone: @unchecked Sendable {
 
 protocol StandInCard: AnyObject {}
 
-/// A value for whoever listens now; who comes later has missed it, as with ActivityKit's sequences.
+/// Sends a value to current listeners. Later listeners miss it, as with ActivityKit's sequences.
 final class Broadcast<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var listeners: [Int: AsyncStream<Value>.Continuation] = [:]

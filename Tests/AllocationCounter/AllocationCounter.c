@@ -25,7 +25,7 @@ allocation_counts allocation_counter_stop(void) {
 
 bool allocation_counter_is_available(void) { return true; }
 
-// Before the loader is done everything may already allocate: no initialiser is needed here, and none is run.
+// Allocations may come before the loader is done, so this needs no initializer and runs none.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

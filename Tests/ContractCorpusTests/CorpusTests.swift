@@ -4,8 +4,8 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// Contracts that `islet-contract` made of the sources in `Corpus` and `Examples`, against what the compiler made of
-/// the same sources.
+/// Contracts that `islet-contract` made from the sources in `Corpus` and `Examples`, compared with the compiler's
+/// decoding of the same sources.
 struct CorpusTests {
     private static let values = 300
     private static let seed: UInt64 = 20_261_122
@@ -58,7 +58,7 @@ struct CorpusTests {
             }
             switch strict {
             case .success(let same): #expect(same == sent, "\(note)")
-            // Stricter than the decoder on purpose: a member that the type does not have.
+            // Stricter than the decoder on purpose: the contract refuses a member that the type does not have.
             case .failure(let violation):
                 let isUnknown = violation.problems.allSatisfy {
                     $0.expected.hasPrefix("one of the members") || $0.expected == "exactly 1 member"
@@ -81,8 +81,8 @@ struct CorpusTests {
     }
 }
 
-/// A contract as it is, and one that passes over unknown members as the decoder does; dates are seconds since 2001 in
-/// both, as for the decoder.
+/// A contract as it is, and one that ignores unknown members as the decoder does. In both, dates are seconds since
+/// 2001, as for the decoder.
 private struct Contracts {
     let strict: Contract
     let lenient: Contract
@@ -111,15 +111,15 @@ private struct Contracts {
     }
 }
 
-/// Texts that Foundation reads, as some type, otherwise than the systems that phones run: nothing is compared where one
-/// of them stands (see `docs/contracts.md`, "Where Swift and a contract differ").
+/// Texts that Foundation reads, as some type, differently from the systems on phones. Nothing is compared where one of
+/// them occurs (see `docs/contracts.md`, "Where Swift and a contract differ").
 private enum Odd {
     static func isOdd(_ value: JSONValue) -> Bool {
         switch value {
         case .string(let text): isOddID(text) || isOddLink(text) || isOddBase64(text)
         case .array(let elements): elements.contains(where: isOdd)
         case .object(let object): object.contains { isOdd($0.value) }
-        // JSON allows it; Foundation does not, and Islet sends 0.
+        // JSON allows it. Foundation does not, and Islet sends 0.
         case .number(let number): number.text.drop { $0 == "-" }.lowercased().hasPrefix("0e")
         case .null, .bool: false
         }

@@ -1,18 +1,18 @@
-/// What one push, or one call, may cost at most: the gate. Beside each ceiling what it costs today, in a debug build.
+/// Ceilings of the cost of one push or one call: the gate. Beside each ceiling is the cost today, in a debug build.
 ///
-/// A change that makes something cheaper brings its ceiling down; one that needs more says why.
+/// A change that makes something cheaper lowers its ceiling. A change that needs more says why.
 enum Ceilings {
     struct Cost: Sendable {
         var statements: Double
         var rows: Double
         var commits: Double
-        /// Of the database's log.
+        /// Bytes of the database's log.
         var bytes: Double
         var allocations: Double
     }
 
     static let table: [String: Cost] = [
-        // One activity, 2,000 phones: per push, the call that changed the state included.
+        // One activity, 2,000 phones: the cost of a push, including the call that changed the state.
         "fan-out": Cost(
             statements: 0.1,  // 0.056
             rows: 1.05,  // 1.01
@@ -20,7 +20,7 @@ enum Ceilings {
             bytes: 190,  // 146
             allocations: 350  // 248
         ),
-        // 1,000 activities of one phone each: per call.
+        // 1,000 activities of one phone each: the cost of a call.
         "calls": Cost(
             statements: 0.2,  // 0.10
             rows: 3.1,  // 3.0
@@ -28,8 +28,8 @@ enum Ceilings {
             bytes: 1_000,  // 803
             allocations: 650  // 484
         ),
-        // The same: per push, after the calls. How many settlements share a commit depends on how the threads run, so
-        // that commits and bytes need room.
+        // These activities' pushes: the cost of one, after the calls. Thread scheduling decides how many settlements
+        // share a commit, so commits and bytes need room.
         "singles": Cost(
             statements: 0.6,  // 0.33
             rows: 5.5,  // 5.02
@@ -39,6 +39,6 @@ enum Ceilings {
         ),
     ]
 
-    /// Calls that wait together share a commit: at most one commit for so many of them.
+    /// Number of calls for which at most one commit is allowed, because calls that wait together share a commit.
     static let writesPerCommit = 16
 }

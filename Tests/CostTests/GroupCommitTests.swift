@@ -38,7 +38,7 @@ struct GroupCommitTests {
         let before = try await store.statistics()
         try await withThrowingTaskGroup(of: Void.self) { group in
             let hold = Hold(hasBegun: Flag(), gate: DispatchSemaphore(value: 0))
-            // Whatever fails below, the writer is set free.
+            // Releases the writer whatever fails below.
             defer { hold.gate.signal() }
             group.addTask { _ = try await store.commit(hold).get() }
             while !hold.hasBegun.isRaised, !Task.isCancelled { await Task.yield() }

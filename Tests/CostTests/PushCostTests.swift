@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What a push costs, counted by a program of its own (`push-cost`).
+/// The cost of a push, counted by a separate program (`push-cost`).
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct PushCostTests {
     private struct Measured: Decodable {
@@ -28,11 +28,11 @@ struct PushCostTests {
             for (name, total, most) in numbers {
                 let each = Double(total) / Double(line.count)
                 #expect(each <= most, "\(line.scenario): \(each) \(name) each, \(most) allowed")
-                // What counts nothing passes every gate.
+                // A count of zero would pass every gate.
                 #expect(total > 0, "\(line.scenario): no \(name) were counted")
             }
         }
-        // Each of its objects is one allocation, and hardly anything else happens meanwhile.
+        // Each object is one allocation, and hardly anything else allocates meanwhile.
         let probe = try #require(measured.first { $0.scenario == "probe" })
         #expect((probe.count...probe.count + 100).contains(probe.allocations), "\(probe.allocations)")
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import islet
 
-/// What follows each answer of APNs (B10), seen from the lock screen and told by the timeline.
+/// Consequences of each answer of APNs (B10), seen on the lock screen and in the timeline.
 @Suite(.serialized) struct AnswerTests {
     @Test(arguments: [
         (429, "TooManyRequests", "slow-down"), (503, "ServiceUnavailable", "service-trouble"),
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// An order on a phone that APNs reaches and whose card is known.
+    /// Makes an order on a phone that APNs reaches and whose card is known.
     private func liveOrder(_ stack: Stack) async throws -> PhoneID {
         let phone = try await stack.phone("alice")
         try await stack.set("o1", "preparing", people: ["alice"])

@@ -3,7 +3,7 @@ import JSONText
 @testable import islet
 
 extension JSONCaller {
-    /// A call that may be repeated, after a server died: a connection that is left from it may be met first.
+    /// Makes a call that may be repeated, after a server died. An old connection to that server may be met first.
     @discardableResult
     func callOnAnyConnection(_ method: Method, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         for _ in 0..<3 {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import islet
 
-/// The benchmarks at a size that says nothing of cost: that they run, count, and leave nothing behind.
+/// The benchmarks at a tiny size: they run, count, and clean up. The figures themselves mean nothing here.
 struct BenchTests {
-    /// What programs read of the fan-out.
+    /// Figures of the fan-out that programs read.
     private static let figures = [
         "activities", "phones", "pushes", "seconds", "server_cpu_us_per_push", "peak_mb", "statements_per_push",
         "rows_per_push", "bytes_per_push", "commits", "registered_per_second", "database_mb", "start_seconds",
@@ -55,7 +55,7 @@ struct BenchTests {
         #expect((row["failed_attempts"]?.int ?? 0) > 0)
     }
 
-    /// Runs a benchmark to its end, which must be a good one.
+    /// Runs a benchmark to its end and expects success.
     private func rows(_ arguments: [String]) async throws -> [JSONValue] {
         try await Turns.ofSystems.take { try await rowsNow(arguments) }
     }
@@ -78,7 +78,7 @@ struct BenchTests {
             await bench.stop()
             throw error
         }
-        // The folder of the database is gone with what was in it.
+        // The folder of the database is removed with its content.
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(left) == ["bench.log", "bench.out", "rows.json"])
         return try JSONValue(parsing: try Data(contentsOf: json)).array ?? []

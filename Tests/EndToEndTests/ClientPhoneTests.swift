@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// Phones that run the library of the iOS app, against the whole server.
+/// Phones that run the iOS app's library, against the whole server.
 struct ClientPhoneTests {
     @Test func `N6 and W1: a killed app gets its card by a push, and each new token of it takes the updates`()
         async throws

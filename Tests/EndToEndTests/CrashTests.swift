@@ -5,7 +5,7 @@ import Testing
 
 @testable import islet
 
-/// Real processes, a real `kill -9`.
+/// Real processes and a real `kill -9`.
 @Suite(.serialized) struct CrashTests {
     private static let phones = 1000
 
@@ -18,7 +18,7 @@ import Testing
             try await Waiting.until("every phone has its card", within: .seconds(300)) {
                 try await view(stage).counts["live"] == Self.phones
             }
-            // Each update reaches its phone, but its answer is late: whenever the kill comes, a flight is open.
+            // Each update reaches its phone, but its answer is late, so a flight is open whenever the kill comes.
             try await fault(stage, ["effect": "slow", "seconds": 5, "event": "update"])
             var revision = 0
             for status in ["ready", "picked_up", "delivering"] {
@@ -30,7 +30,7 @@ import Testing
                 try await stage.crashServer()
             }
             try await stage.control.call(.DELETE, "/v1/faults")
-            // What was answered is there: the revision went on from what the first process had said.
+            // Answered writes survive: the revision continues from the first process's answers.
             #expect(revision == 4)
             try await Waiting.until("every phone shows the last state, once", within: .seconds(300)) {
                 try await census(stage, Self.phones) == ["delivering": Self.phones]
@@ -39,7 +39,7 @@ import Testing
                 let view = try await view(stage)
                 return view.revision == 4 && view.devices.allSatisfy { $0.revision == 4 }
             }
-            // On a slow machine a flight may have been written down but for its late answers before the kill.
+            // On a slow machine everything of a flight except the late answers may have been written before the kill.
             #expect(try await timeline(stage).contains { ["rescued", "awaited"].contains($0.code) })
         }
     }
@@ -51,13 +51,14 @@ import Testing
         let started = 10
         try await withStage { stage in
             let people = try await makePhones(phones, stage)
-            // The first starts make their cards. The others reach APNs and no phone: the kill finds them open.
+            // The first starts make their cards. The others reach APNs and no phone, so the kill finds them open.
             try await fault(stage, ["effect": "stall", "event": "start", "skip": .number(JSONNumber(started))])
             try await set(stage, "preparing", people)
             try await Waiting.until("some starts are out", within: .seconds(180)) { try await pushes(stage) > started }
             try await stage.crashServer()
             try await set(stage, "ready", people)
-            // Whoever has a card gets the state; whoever's start was cut off has none, and none is risked.
+            // Every phone with a card gets the state. A phone whose start was cut off has no card, and a second start
+            // is not risked.
             try await Waiting.until("the cards that are there show the state", within: .seconds(180)) {
                 try await census(stage, phones) == ["ready": started, "none": phones - started]
             }
@@ -110,7 +111,7 @@ import Testing
         return entries
     }
 
-    /// How many phones show exactly one card, by its status, or "none", or "several".
+    /// Returns the number of phones that show exactly one card, by its status, or "none", or "several".
     private func census(_ stage: DemoStage, _ phones: Int) async throws -> [String: Int] {
         var counts: [String: Int] = [:]
         for number in 1...phones {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import islet
 
-/// Emoji Rangers: how an adventure ends, goes stale, is ordered, shared and explained (W7 to W11).
+/// Emoji Rangers: adventures that end, go stale, are ordered, shared and explained (W7 to W11).
 @Suite(.serialized) struct EmojiRangersPartyTests {
     private static let panda = Hero(player: "alice", name: "Power Panda", avatar: "🐼")
     private static let egg = Hero(player: "bob", name: "Eggsquisite", avatar: "🥚")
@@ -29,7 +29,7 @@ import Testing
             _ = try await guild.end(&cave, saying: "The boss is defeated!", .after("30m"))
             let ended = try await EmojiRangersCheck.shows(cave, on: phone, stack, .ended).cards[0]
             #expect(ended.contentState["eventDescription"] == "The boss is defeated!")
-            // Counted from the server's end, seen on the phone's clock: seconds apart at most.
+            // The time counts from the server's end and is read on the phone's clock, so it may be seconds off.
             let left = try #require(ended.dismissesAt) - stack.simulator.now
             #expect(left > .seconds(29 * 60) && left <= .seconds(30 * 60))
 
@@ -145,7 +145,7 @@ import Testing
                 #expect(delivery["at"]?.string?.isEmpty == false && delivery["text"]?.string?.isEmpty == false)
                 #expect(delivery["timestamp"]?.int != nil && delivery["priority"]?.int != nil)
             }
-            // APNs's id of each is what its own record of the push is found by.
+            // APNs's id of each push finds APNs's own record of it.
             let sent = Set(stack.simulator.received.map(\.id.description))
             let told = deliveries.compactMap { $0["apnsID"]?.string }
             #expect(told.count == 3 && sent.isSuperset(of: told))

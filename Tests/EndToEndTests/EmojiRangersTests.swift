@@ -10,7 +10,8 @@ import Testing
 
 @testable import islet
 
-/// Emoji Rangers: an adventure of many heroes. Requirements W1 to W11, against a real server and real phones' rules.
+/// Emoji Rangers, an adventure of many heroes: requirements W1 to W11, against a real server and the rules of real
+/// phones.
 @Suite(.serialized) struct EmojiRangersTests {
     private static let panda = Hero(player: "alice", name: "Power Panda", avatar: "🐼")
     private static let egg = Hero(player: "bob", name: "Eggsquisite", avatar: "🥚")
@@ -64,7 +65,7 @@ import Testing
                 #expect(push.pushType == "liveactivity")
                 #expect(push.topic == "com.example.rangers.push-type.liveactivity")
             }
-            // A hero who is knocked out needs their player at once; the end of the adventure is looked at later.
+            // A hero who is knocked out needs their player at once. The end of the adventure can wait.
             #expect(pushes.map(\.priority) == ["10", "10", "5"])
         }
     }
@@ -84,7 +85,7 @@ import Testing
             let attributes = try JSONDecoder().decode(
                 AdventureAttributes.self, from: Data(JSONValue.object(card.attributes).bytes))
             #expect(attributes.place == cave.place)
-            // What a default JSONEncoder would have written means the same.
+            // The output of a default JSONEncoder means the same.
             let encoded = try JSONValue(parsing: JSONEncoder().encode(cave.state))
             #expect(encoded == .object(card.contentState))
             #expect(stack.simulator.received.allSatisfy { $0.timestamp != nil && $0.event != nil })
@@ -112,7 +113,8 @@ import Testing
                 try await shows(cave, on: phone, stack)
             }
             let priorities = stack.simulator.received.filter { $0.event == "update" }.compactMap(\.priority)
-            // Five coins; down, healed; and down beyond our estimate, which goes at once all the same.
+            // Five coins; the hero is down, then healed; then down again and healed. The second time exceeds our
+            // estimate of the budget, so the push has low priority and is still sent at once.
             #expect(priorities == ["5", "5", "5", "5", "5", "10", "5", "5", "5"])
         }
     }
@@ -183,7 +185,7 @@ import Testing
 }
 
 enum EmojiRangersCheck {
-    /// Waits until a phone's one card shows an adventure as it is.
+    /// Waits until a phone's only card shows the adventure's current state.
     @discardableResult
     static func shows(
         _ adventure: Adventure, on phone: PhoneID, _ stack: Stack, _ state: Card.State = .active
@@ -194,7 +196,7 @@ enum EmojiRangersCheck {
         }
     }
 
-    /// Waits until the phones show it, and the server has their tokens.
+    /// Waits until the phones show the adventure and the server has their tokens.
     static func live(_ adventure: Adventure, _ stack: Stack, on phones: [PhoneID]) async throws {
         for phone in phones {
             try await shows(adventure, on: phone, stack)

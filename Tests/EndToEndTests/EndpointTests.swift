@@ -8,7 +8,7 @@ import Testing
 
 @testable import islet
 
-/// A server whose `endpoint` and `trustRoots` name something that is not our simulator.
+/// Servers whose `endpoint` and `trustRoots` name something other than our simulator.
 @Suite struct EndpointTests {
     private static let token = String(repeating: "80a1", count: 40)
     private static let nobody = String(repeating: "0", count: 64)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Those to the phone: the server may have asked what time it is, by a push to nobody.
+    /// Returns the pushes to the phone. The server may also have asked for the time with a push to nobody.
     private static func pushes(_ apns: TestServer) -> [TestServer.Request] {
         apns.requests.filter { $0.headers[":path"] == path(token) }
     }
@@ -94,7 +94,7 @@ import Testing
         return config.path
     }
 
-    /// The claims of a JWT (RFC 7519), its header checked.
+    /// Returns the claims of a JWT (RFC 7519), after checking its header.
     private static func claims(of token: String) throws -> JSONObject {
         var parts: [JSONValue] = []
         for part in token.split(separator: ".").prefix(2) {

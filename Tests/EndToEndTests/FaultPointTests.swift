@@ -7,16 +7,17 @@ import Testing
 
 @testable import islet
 
-/// Real processes: the server kills itself at one point of its work, and the next one goes on from what stands.
+/// Real processes: the server kills itself at one point of its work, and the next server continues from the stored
+/// state.
 @Suite(.serialized) struct FaultPointTests {
-    /// Each shows one order to two phones that have a card, and to one that is to be started.
+    /// Number of orders. Each is shown on two phones that have a card and one that needs a start.
     private static let orders = 3
     private static let seed: UInt64 = 20_261_121
 
-    /// All that are passed on the way of a change.
+    /// All points that a change passes.
     private static let points = FaultPoint.allCases.filter { !$0.rawValue.hasPrefix("prune.") }
 
-    /// Which time a point is reached that the process dies.
+    /// The occurrence of each point at which the process dies.
     private static let occurrences: [FaultPoint: Int] = {
         var dice = SeededDice(seed: seed)
         return Dictionary(uniqueKeysWithValues: FaultPoint.allCases.map { ($0, 1 + dice.roll(4)) })
@@ -39,7 +40,7 @@ import Testing
             let answered = try await changeUntilDeath(stage, note)
             try await stage.crashServer()
 
-            // What was answered is there.
+            // Answered writes survive.
             for order in 1...Self.orders {
                 let revision = try await view(stage, order).revision
                 #expect(revision >= answered[order] ?? 0, note)
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    // MARK: - What is done
+    // MARK: - Actions
 
     private func people(_ order: Int) -> [String] { ["a", "b", "c"].map { "\($0)-\(order)" } }
 
@@ -67,7 +68,7 @@ import Testing
         }
     }
 
-    /// Changes with an alert first, then without, until the server has died.
+    /// Makes changes, first with an alert and then without, until the server has died.
     ///
     /// - Returns: The last revision of each order that was answered.
     private func changeUntilDeath(_ stage: DemoStage, _ note: Comment) async throws -> [Int: Int] {
@@ -75,7 +76,7 @@ import Testing
         let alert: JSONValue = ["id": "almost", "title": "Almost there", "body": "Your order is ready"]
         for round in 0..<40 where stage.isServerRunning {
             for order in 1...Self.orders where stage.isServerRunning {
-                // One that does not answer has died, or is about to.
+                // A server that does not answer has died, or is about to.
                 let more: JSONObject = round == 0 ? ["alert": alert] : [:]
                 let status = ["ready", "picked_up", "preparing"][round % 3]
                 if let revision = try? await set(stage, order, status, people: people(order), more) {
@@ -88,9 +89,9 @@ import Testing
         return answered
     }
 
-    // MARK: - What must hold
+    // MARK: - Checks
 
-    /// Every one of these phones shows one card, in this status.
+    /// Waits until each of these phones shows one card, in this status.
     private func everyCard(_ stage: DemoStage, of names: [String], shows status: String) async throws {
         try await Waiting.until("every phone shows \(status), once", within: .seconds(90)) {
             for order in 1...Self.orders {
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    /// No second card, and no alert but that of the start and the one that was given.
+    /// Checks that no phone has a second card, and no alert other than the start's and the one that was sent.
     private func checkCards(_ stage: DemoStage, _ note: Comment) async throws {
         for order in 1...Self.orders {
             for person in people(order) {
@@ -117,7 +118,8 @@ import Testing
         }
     }
 
-    /// The third phone of each order has its card and the newest state, or the server says why it may not send a start.
+    /// Waits until the third phone of each order has its card and the newest state, or the server says why it may not
+    /// send a start.
     private func checkStarts(_ stage: DemoStage, _ note: Comment) async throws {
         try await Waiting.until("every start is confirmed or explained, \(note)", within: .seconds(60)) {
             for order in 1...Self.orders {

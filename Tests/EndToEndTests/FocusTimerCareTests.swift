@@ -9,8 +9,8 @@ import Testing
 
 @testable import islet
 
-/// The focus timer: dead tokens, an APNs that is away, sizes, the manual test, what an operator sees (F6 to F10), and
-/// what the studied backend did wrong (Fw1 to Fw5).
+/// The focus timer: dead tokens, an APNs that is unavailable, sizes, the manual test and the operator's view (F6 to
+/// F10). Also the faults of the studied backend (Fw1 to Fw5).
 @Suite(.serialized) struct FocusTimerCareTests {
     @Test func `F6: a token that APNs calls invalid is not used again, nor one of a timer that has ended`() async throws
     {
@@ -47,7 +47,7 @@ import Testing
             try await stack.reported(phone)
             stack.simulator.faults = [FaultRule(.refuse(status: 503, reason: "ServiceUnavailable"))]
             let paused = try await functions.update(.pause, "1", as: "anna")
-            // What an app hears that comes to the foreground and says who it is: its client applies the answer.
+            // The answer to an app that comes to the foreground and registers. The app's client applies it.
             let answer = try await stack.islet.call(.PUT, "/v1/devices/anna", ["user": "anna"])
                 .decode(DesiredStatesAnswer.self)
             let desired = try #require(answer.activities.first { $0.activity == "focus-1" })
@@ -96,7 +96,7 @@ import Testing
             }
             let state = try JSONValue.object(screen.cards[0].contentState)
                 .decode(FocusTimerAttributes.ContentState.self)
-            // Three waits of a second, of which one was a pause.
+            // Three waits of one second each, of which one was a pause.
             let focus = state.elapsed(at: Date())
             #expect(focus > 1.9 && state.endedAt != nil, "\(focus)")
         }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    // MARK: - What the studied backend did wrong
+    // MARK: - Faults of the studied backend
 
     @Test func `Fw1: relevance goes into aps as relevance-score, where the phone reads it`() async throws {
         try await FocusCheck.run { stack, functions in
@@ -168,7 +168,7 @@ import Testing
         try await FocusCheck.run { stack, functions in
             let (phone, _) = try await FocusCheck.localTimer(stack, functions)
             try await stack.reported(phone)
-            // An app in touch would be told the state by the answer to its next report, and need no push.
+            // An app in touch would get the state in the answer to its next report, without a push.
             try stack.simulator.perform(.background, on: phone)
             try await FocusCheck.shows(try await functions.update(.pause, "1", as: "anna"), on: phone, stack)
             try await FocusCheck.shows(try await functions.end("1", as: "anna"), on: phone, stack, .ended)
@@ -195,7 +195,7 @@ import Testing
             let state = try JSONDecoder().decode(
                 FocusTimerAttributes.ContentState.self, from: Data(JSONValue.object(card.contentState).bytes))
             #expect(state == session.state)
-            // The same instant as ISO text is what such a phone drops in silence.
+            // Such a phone silently drops the same instant as ISO text.
             let text: JSONObject = ["startedAt": .string("2026-11-21T21:00:00Z")]
             #expect(throws: DecodingError.self) {
                 try JSONDecoder().decode(

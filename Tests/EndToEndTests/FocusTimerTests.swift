@@ -11,7 +11,7 @@ import Testing
 
 @testable import islet
 
-/// The focus timer: requirements F1 to F10, against a real server and real phones' rules.
+/// The focus timer: requirements F1 to F10, against a real server and the rules of real phones.
 @Suite(.serialized) struct FocusTimerTests {
     // MARK: - F1, F2: calls and refusals
 
@@ -39,7 +39,7 @@ import Testing
             let ended = try await functions.end("1", dismissAt: dismissAt, as: "anna")
             let card = try await FocusCheck.shows(ended, on: phone, stack, .ended)
             #expect(card.dismissesAt == instant)
-            // Again it changes nothing; an instant that iOS would not keep is refused.
+            // Repeating the end changes nothing. An instant that iOS would not keep is refused.
             try await functions.end("1", dismissAt: dismissAt, as: "anna")
             await refused("invalid-argument") {
                 try await functions.end("1", dismissAt: dismissAt + 5 * 3600, as: "anna")
@@ -55,7 +55,7 @@ import Testing
             await refused("not-found") { try await functions.update(.pause, "2", as: "anna") }
             await refused("not-found") { try await functions.end("2", as: "anna") }
             await refused("not-found") { try await functions.register(card, of: "2", as: "anna") }
-            // Islet's own refusals, in the same words: an unknown device, a token that is none.
+            // Islet's own refusals, with the same codes: an unknown device, and a token that is not one.
             await refused("not-found") { try await functions.register(card, of: "1", as: "anna") }
             var odd = card
             odd.token = "abc"
@@ -170,7 +170,7 @@ import Testing
             let passed = Double(dice.next() % 1000) / 8
             now += passed
             if !isPaused { focus += passed }
-            // Presses twice on the same button are none.
+            // A second press on the same button has no effect.
             if dice.next() % 2 == 0 {
                 session.pause(at: now)
                 isPaused = true
@@ -219,7 +219,7 @@ enum FocusCheck {
         }
     }
 
-    /// Anna's timer, whose card her app started before the functions knew of it.
+    /// Makes Anna's timer, whose card her app started before the functions knew of it.
     static func localTimer(_ stack: Stack, _ functions: FocusFunctions) async throws -> (PhoneID, localID: String) {
         let phone = try await stack.phone("anna") { $0.appState = .foreground }
         let attributes = FocusTimerAttributes(sessionID: "focus-1", title: "Deep work", length: 1500)
@@ -235,7 +235,7 @@ enum FocusCheck {
         return (phone, local)
     }
 
-    /// Waits until a phone's one card shows a timer as it is.
+    /// Waits until a phone's only card shows the timer's current state.
     @discardableResult
     static func shows(
         _ session: FocusSession, on phone: PhoneID, _ stack: Stack, _ state: Card.State = .active

@@ -11,7 +11,7 @@ import Testing
 
 @testable import islet
 
-/// Signs the tokens of an app's people.
+/// Signs tokens for an app's people.
 struct PersonMinter: Sendable {
     private let key = P256.Signing.PrivateKey()
 
@@ -38,7 +38,7 @@ struct PersonMinter: Sendable {
     }
 }
 
-/// Phones whose people prove who they are themselves, against the whole server.
+/// Phones whose people authenticate with their own tokens, against the whole server.
 struct HandOverTests {
     @Test func `L24: a phone that changes hands is the next person's, whose token alone the server would not take`()
         async throws
@@ -56,7 +56,7 @@ struct HandOverTests {
             try await stack.set("order-2", "ready", people: ["bob"])
             try await stack.shows("ready", on: phone)
 
-            // What a stranger says of the phone, with a good token of their own and nothing of the phone's.
+            // A stranger's registration of the phone, with a valid token of their own and nothing of the phone's.
             let stranger = try minter.token("cleo")
             let (status, _, _) = try await stack.islet.exchange(
                 .PUT, "/v1/devices/ann", Array("{}".utf8), credential: stranger)

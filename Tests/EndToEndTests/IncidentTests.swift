@@ -6,8 +6,8 @@ import Testing
 
 @testable import islet
 
-/// What users of comparable software suffered from, and claims of the studied backends that are not so, replayed on
-/// phones where no other test does: docs/systems.md has the whole list.
+/// Failures that users of comparable software met, and false claims of the studied backends, replayed on phones where
+/// no other test covers them. `docs/systems.md` has the whole list.
 @Suite(.serialized) struct IncidentTests {
     @Test func `L3: changes while a phone is away and has no update token make one card, with the newest state`()
         async throws

@@ -9,7 +9,7 @@ import Testing
 
 @testable import islet
 
-/// Invariant 8 after a full run with real processes: everything that is written or said is searched for every secret.
+/// Invariant 8 after a full run with real processes: everything written or printed is searched for every secret.
 @Suite(.serialized) struct LeakTests {
     @Test(.timeLimit(.minutes(10)))
     func `Invariant 8: no token, key or secret is in a file, a log, a metric or an answer`()
@@ -22,11 +22,11 @@ import Testing
         try await withStage { stage in
             let config = stage.directory.appendingPathComponent("islet.yaml")
             let text = try String(contentsOf: config, encoding: .utf8).withPeople(provider.configuration)
-                // Nobody is there: what is said of a webhook that fails is looked at as well.
+                // Nobody listens there, so that the messages about a failing webhook are searched as well.
                 .withWebhook("http://127.0.0.1:1/islet")
             try Data(text.utf8).write(to: config)
             try Data(Self.webhookSecret.utf8).write(to: stage.directory.appendingPathComponent("webhook-secret"))
-            // All that can be logged is.
+            // Log everything that can be logged.
             try await stage.crashServer(environment: ["ISLET_LOG_LEVEL": "trace"])
             let said = Said(stage)
             try await signIn(stage, said, provider)
@@ -41,7 +41,7 @@ import Testing
             var places = said.all
             for file in ["islet.db", "islet.db-wal", "copy.db", "server.log", "keys.log"] {
                 let url = stage.directory.appendingPathComponent(file)
-                // The log of the database is gone when the server stopped in order.
+                // A server that stopped in order has removed the database's log.
                 if let content = try? Data(contentsOf: url) { places[file] = content }
             }
             for place in [
@@ -71,7 +71,7 @@ import Testing
     private static let webhookSecret =
         "whsec_" + Data((0..<32).map { UInt8(truncatingIfNeeded: $0 &* 37) }).base64EncodedString()
 
-    /// Registrations, starts, updates, notifications, refusals, replaced tokens.
+    /// Exercises registrations, starts, updates, notifications, refusals and replaced tokens.
     private func live(_ stage: DemoStage, _ said: Said) async throws {
         for person in Self.people { try await stage.addPhone(person, ["appState": "background"]) }
         try await reported(stage)
@@ -108,13 +108,13 @@ import Testing
         }
     }
 
-    /// A person whose phone calls by itself, with their token and with its own credentials, rightly and wrongly.
+    /// Exercises a phone that calls by itself, with its person's token and its own credentials, both valid and invalid.
     private func signIn(_ stage: DemoStage, _ said: Said, _ provider: IdentityProvider) async throws {
         let token = try provider.token("erin")
         let credentials = Mutex<[String]>([])
         let body = Array(#"{"osVersion": "18.1", "wantsCredential": true}"#.utf8)
         for bearer in [token, token] {
-            // The one answer that says a credential is the phone's, and is not looked at.
+            // This answer alone contains a credential because the phone needs it, so it is not searched.
             try await Waiting.until("erin's phone has a credential", within: .seconds(60)) {
                 let answer = try await stage.islet.exchange(.PUT, "/v1/devices/erin", body, credential: bearer)
                 guard let new = (try? JSONValue(parsing: answer.body))?.object?["credential"]?.string else {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// Calls that are wrong, with secrets where they do not belong.
+    /// Makes invalid calls, with secrets in the wrong places.
     private func sayNonsense(_ stage: DemoStage, _ said: Said) async throws {
         let token = said.aToken
         for body in [
@@ -177,7 +177,7 @@ import Testing
         try await said.call(.GET, "/v1/activities/order-1?key=\(stage.key)")
     }
 
-    /// Everything that can be asked.
+    /// Makes every reading call.
     private func ask(_ stage: DemoStage, _ said: Said) async throws {
         for path in [
             "/v1/activities/order-1?limit=1000", "/v1/activities/order-1/timeline?limit=1000", "/v1/activities",
@@ -187,12 +187,12 @@ import Testing
         ] {
             try await said.call(.GET, path)
         }
-        // All that happened, as it is told.
+        // The stream of all events.
         let events = try await stage.readEvents(after: 0) { $0.contains("event: token-dead") }
         said.note("GET /v1/events", Data(events.utf8))
     }
 
-    /// What commands print.
+    /// Runs the commands.
     private func run(_ stage: DemoStage, _ said: Said) async throws {
         let commands: [(name: String, arguments: [String])] = [
             ("doctor", ["doctor"]), ("doctor json", ["doctor", "--json"]),
@@ -234,7 +234,7 @@ import Testing
             """)
     }
 
-    // MARK: - What must not be found
+    // MARK: - Secrets
 
     private struct Secret {
         let name: String
@@ -282,7 +282,7 @@ import Testing
         return secrets
     }
 
-    /// What the server and the commands said.
+    /// Everything that the server and the commands printed.
     private final class Said: Sendable {
         private let stage: DemoStage
         private let state = Mutex((said: [String: Data](), tokens: Set<String>()))
@@ -292,17 +292,17 @@ import Testing
 
         var all: [String: Data] { state.withLock(\.said) }
         var tokens: Set<String> { state.withLock(\.tokens) }
-        /// A person's token, and the credentials of their phone.
+        /// A person's token and the credentials of their phone.
         var callers: (token: String, credentials: [String]) { known.withLock(\.self) }
         func noteCallers(_ token: String, _ credentials: [String]) { known.withLock { $0 = (token, credentials) } }
-        /// The shortest of them, which fits into more fields than the others.
+        /// The shortest token, which fits into more fields than the others.
         var aToken: String { tokens.min { ($0.count, $0) < ($1.count, $1) } ?? "" }
 
         func note(_ place: String, _ what: Data) {
             state.withLock { $0.said[place, default: Data()] += what + Data("\n".utf8) }
         }
 
-        /// The tokens that phones have now; those that they had stay.
+        /// Adds the phones' current tokens and keeps the earlier ones.
         func noteTokens(of people: [String]) async throws {
             for person in people {
                 let tokens = try await stage.control.call(.GET, "/v1/phones/\(person)/tokens")
@@ -319,7 +319,7 @@ import Testing
             _ = try await text(method, path, body, key: key, authorization: authorization)
         }
 
-        /// Head and body of the answer.
+        /// Returns the head and the body of the answer.
         func text(
             _ method: JSONCaller.Method, _ path: String, _ body: String? = nil, key: String? = nil,
             authorization: String? = nil

@@ -12,7 +12,7 @@ import Testing
 
 @testable import islet
 
-/// A backend whose calls come more than once and in another order than it made them.
+/// A backend whose calls arrive more than once and out of order.
 @Suite(.serialized) struct LossyCallerTests {
     private static let last = 24
 
@@ -27,7 +27,7 @@ import Testing
             }
             var dice = SplitMix64(seed: seed)
             var (taken, replayed) = (0, 0)
-            // Batches of calls, each call two or three times, all of a batch at once and in any order.
+            // Each batch sends every call two or three times, all at once and in any order.
             for batch in stride(from: 1, through: Self.last, by: 6) {
                 let calls = (batch..<min(batch + 6, Self.last + 1)).flatMap { number in
                     Array(repeating: number, count: number % 2 + 2)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import islet
 
-/// What an operator sees of an order's way to a phone.
+/// Metrics that an operator sees while an order reaches a phone.
 @Suite(.serialized) struct MetricsTests {
     @Test func `an order moves the metrics, and its secrets and ids stay out of them`() async throws {
         try await Stack.run { stack in
@@ -36,7 +36,7 @@ import Testing
             for rank in ["write", "settle", "claim"] {
                 #expect(!lines.contains(#"islet_store_commands_total{rank="\#(rank)"} 0"#))
             }
-            // No id of anything, and nothing as long as a token or a key. Values are numbers, of any digits.
+            // No id, and nothing as long as a token or a key. Values are numbers with any number of digits.
             let names = lines.map { $0.hasPrefix("#") ? $0 : String($0.prefix { $0 != " " }) }.joined(separator: "\n")
             for secret in ["4711", stack.key, String(stack.key.prefix(12)), stack.directory.lastPathComponent] {
                 #expect(!names.contains(secret), "\(secret.prefix(12))")

@@ -12,9 +12,9 @@ import Testing
 
 @testable import islet
 
-/// Next up: requirements N1 to N8, against a real server, a provider in its process, and real phones' rules.
+/// Next up: requirements N1 to N8, against a real server, a provider in its process, and the rules of real phones.
 @Suite(.serialized) struct NextUpTests {
-    /// The backend: goals and check-ins, and whatever was asked.
+    /// The backend: goals, check-ins and the provider's questions.
     private final class Backend: Sendable {
         let book: GoalBook
         let questions = Mutex<[RefreshQuestion]>([])
@@ -30,7 +30,7 @@ import Testing
             return try await NextUpProvider(book).answer(to: question)
         }
 
-        /// Answers nothing meanwhile, and then everything.
+        /// Holds all answers while `true`, and then gives them.
         func hold(_ isHeld: Bool) { self.isHeld.withLock { $0 = isHeld } }
 
         func goals(_ titles: String...) throws {
@@ -55,7 +55,7 @@ import Testing
         ZoneRules(offset: offset).local(now).date
     }
 
-    /// A phone of Ann's whose app has registered.
+    /// Adds a phone of Ann's whose app has registered.
     private static func phone(
         _ stack: Stack, _ id: String, _ change: (inout PhoneSpecification) -> Void = { _ in }
     ) async throws -> PhoneID {
@@ -86,7 +86,7 @@ import Testing
         try await stack.simulator.wait(for: phone, timeout: .seconds(60)) { $0.cards.isEmpty }
     }
 
-    /// Waits until nothing is asked and nothing goes on.
+    /// Waits until no refresh is pending or running.
     private static func isComputed(_ stack: Stack) async throws {
         try await Waiting.until("everything asked is computed", within: .seconds(60)) {
             let view = try await stack.islet.call(.GET, "/v1/users/ann/refresh").decode(RefreshView.self)
@@ -116,8 +116,8 @@ import Testing
             for phone in phones { try await stack.reported(phone) }
             try await Self.isComputed(stack)
             let (pushes, asked) = (stack.simulator.receivedCount, backend.asked.count)
-            // N5: while one question is open, many triggers collapse into the one that follows it. All at once: each
-            // is answered long before the question's own limit.
+            // N5: while one question is open, many triggers collapse into the one that follows it. All are sent at
+            // once, and each is answered long before the question's own limit.
             backend.hold(true)
             try await Self.refresh(stack)
             try await Waiting.until("the first is asked", within: .seconds(60)) { backend.asked.count == asked + 1 }
@@ -128,8 +128,8 @@ import Testing
             backend.hold(false)
             try await Self.isComputed(stack)
             #expect(backend.asked.count - asked == 2)
-            // N4: the same content is no change. Nothing leaves for longer than changes wait for each other: the later
-            // one takes nothing along.
+            // N4: the same content is not a change. The wait is longer than the window in which changes are coalesced,
+            // so a later change does not carry this one.
             let silence = await #expect(throws: SimulatorError.self) {
                 try await stack.simulator.waitForPushes(timeout: .seconds(2)) { received in
                     received.contains { $0.number > pushes }
@@ -141,7 +141,7 @@ import Testing
             #expect(stack.simulator.receivedCount == pushes + 2)
             try await Self.checkIn("read", stack, backend)
             for phone in phones { try await Self.showsNothing(phone, stack) }
-            // Updates are silent and of low priority; starts are always high.
+            // Updates are silent and have low priority. Starts always have high priority.
             let received = stack.simulator.received
             #expect(received.filter { $0.event == "update" }.allSatisfy { $0.priority == "5" })
             #expect(received.count { $0.event == "start" } == 2)
@@ -149,10 +149,10 @@ import Testing
     }
 
     @Test func `N2: one question per time zone, and "today" turns at the device's own midnight`() async throws {
-        // Its turn first, and the time then: nobody waits through that midnight.
+        // Take the turn first and read the time then, so that the wait for a turn does not pass midnight.
         try await Turns.ofSystems.take {
             let now = APNSClient.liveTime.wall()
-            // A zone whose midnight is 40 seconds away, and one that is 12 hours behind it.
+            // One zone whose midnight is 40 seconds away, and one that is 12 hours behind it.
             let soon = 86_400 - Int((now.seconds + 40) % 86_400)
             let zones = ["Test/Soon": ZoneRules(offset: soon), "Test/Far": ZoneRules(offset: soon - 43_200)]
             try await Self.run(zones: zones) { stack, backend in
@@ -160,7 +160,7 @@ import Testing
                     zones["Test/Soon"]?.local(now).day ?? 0, zones["Test/Far"]?.local(now).date ?? ""
                 )
                 let today = try #require(Day(zones["Test/Soon"]?.local(now).date ?? ""))
-                // Due on the weekday that ends in a moment, and on the next.
+                // One goal is due on the weekday that is about to end, and one on the next.
                 try backend.book.set(
                     Goal(id: "old", title: "old", order: 0, weekdays: [today.weekday]), of: "ann")
                 try backend.book.set(
@@ -171,7 +171,7 @@ import Testing
                 for phone in [near, beside] { try await Self.shows("new", on: phone, stack) }
                 try await Self.shows("old", on: far, stack)
                 #expect(before > 0 && after == today.description)
-                // The turn of the day was nobody's call.
+                // Nobody called for the turn of the day.
                 let days = backend.asked.filter { $0.zone == "Test/Soon" }
                 #expect(Set(days.map(\.day)).count == 2)
                 #expect(days.last?.devices.map(\.text) == ["beside", "near"])
@@ -226,7 +226,7 @@ import Testing
             try await Self.checkIn("run", stack, backend)
             try await Self.shows("read", on: phone, stack)
             #expect(stack.simulator.received.map(\.event) == ["start"])
-            // The token comes when the person allows it; what changed meanwhile goes to it then.
+            // The token arrives when the person allows it. Changes made meanwhile go to it then.
             try backend.goals("run", "read", "write")
             try await Self.refresh(stack)
             try await Self.isComputed(stack)
@@ -234,7 +234,7 @@ import Testing
             try await stack.simulator.wait(for: phone, timeout: .seconds(60)) {
                 $0.running.first?.contentState["remaining"]?.int == 2
             }
-            // The app that was woken for the token is killed again: from here on nothing but pushes reaches the card.
+            // The app that was woken for the token is killed again. From here on only pushes reach the card.
             try await stack.device("phone", of: "NextUp%2Fann%2Fphone", "is live") { $0.state == "live" }
             try await stack.reported(phone)
             try stack.simulator.perform(.kill, on: phone)
@@ -275,7 +275,7 @@ import Testing
         try await Self.run { stack, backend in
             let phone = try await Self.phone(stack, "phone") { $0.appState = .foreground }
             try await Self.isComputed(stack)
-            // A goal made in the app, which shows it at once; the server hears of it afterwards.
+            // A goal made in the app, which shows it at once. The server learns of it afterwards.
             try backend.goals("run")
             try Self.start("run", remaining: 1, on: phone, stack)
             try await stack.reported(phone)

@@ -26,7 +26,7 @@ import Testing
             #expect(stack.simulator.received.count == 2)
             for push in stack.simulator.received {
                 #expect(push.environment == (push.phone == built ? .sandbox : .production))
-                // A key is valid in its own environment alone: what the other one had signed would be refused.
+                // A key is valid only in its own environment, so the other environment's signature would be refused.
                 #expect(push.status == 200 && !push.hasTextualIssueDate, "\(push.reason ?? "")")
             }
             #expect(Set(stack.client.status.map(\.keyID)).count == 2)
@@ -99,7 +99,7 @@ import Testing
     {
         try await Stack.run { stack in
             let phone = try await liveOrder(stack)
-            // APNs's clock is ahead of ours by 30 s.
+            // APNs's clock is 30 s ahead of ours.
             try stack.simulator.advance(by: .seconds(30))
             var trouble = FaultRule(.refuse(status: 503, reason: "ServiceUnavailable"))
             trouble.count = 3
@@ -109,7 +109,7 @@ import Testing
             let updates = stack.simulator.received.filter { $0.event == "update" }
             #expect(updates.map { $0.status } == [503, 503, 503, 200])
             for push in updates {
-                // Of our clock, as it was within the lease in which the push left.
+                // In our clock's time, within the lease in which the push left.
                 let age = try (push.at - .seconds(30)).seconds - Int64(#require(push.timestamp))
                 #expect((-1...10).contains(age), "\(age) s")
             }
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// An order on a phone that APNs reaches and whose card is known.
+    /// Makes an order on a phone that APNs reaches and whose card is known.
     private func liveOrder(_ stack: Stack) async throws -> PhoneID {
         let phone = try await stack.phone("alice")
         try await stack.set("o1", "preparing", people: ["alice"])

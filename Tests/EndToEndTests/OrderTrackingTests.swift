@@ -8,8 +8,7 @@ import Testing
 
 @testable import islet
 
-/// Order tracking: requirements B1, B3 to B6, B8, B9 and B10, against a real server and real phones'
-/// rules.
+/// Order tracking: requirements B1, B3 to B6, B8, B9 and B10, against a real server and the rules of real phones.
 @Suite(.serialized) struct OrderTrackingTests {
     private static let order = Shop.Order(id: "12345", restaurant: "Da Mario", people: ["alice"])
 
@@ -32,7 +31,8 @@ import Testing
                 }
                 if status == .delivered { #expect(alert == ["Enjoy your meal!", nil, "default"]) }
                 if status == .delivered {
-                    // A quarter of an hour after the server's end, on the phone's clock; iOS's own choice is four.
+                    // A quarter of an hour after the server's end, on the phone's clock. iOS's own choice is four
+                    // hours.
                     let left = try #require(screen.cards[0].dismissesAt) - stack.simulator.now
                     #expect(left > .seconds(14 * 60) && left <= .seconds(15 * 60), "\(left)")
                 }
@@ -40,11 +40,11 @@ import Testing
             let pushes = stack.simulator.received
             #expect(pushes.allSatisfy { $0.status == 200 })
             #expect(pushes.map(\.event) == ["start", "update", "update", "update", "end"])
-            // The end brings an alert: it does not wait for the minute of the push before.
+            // The end has an alert, so it does not wait for the minute of the previous push.
             #expect(pushes.map(\.priority) == ["10", "5", "5", "10", "10"])
             #expect(pushes.allSatisfy { $0.topic == "com.example.pizza.push-type.liveactivity" })
             #expect(pushes.allSatisfy { $0.pushType == "liveactivity" })
-            // B9: made at the claim, whole seconds, strictly growing.
+            // B9: made at the claim, whole seconds, strictly increasing.
             let stamps = pushes.compactMap(\.timestamp)
             #expect(stamps == Array(Set(stamps)).sorted())
         }
@@ -62,7 +62,7 @@ import Testing
             try await stack.device("alice", of: "order-12345", "has the state on the new token") { $0.revision == 1 }
             try await stack.set("order-12345", "picked_up", people: ["alice"])
             try await stack.shows("picked_up", on: phone)
-            // A push never goes to a token that was replaced: APNs would have answered 410.
+            // No push goes to a token that was replaced: APNs would have answered 410.
             #expect(stack.simulator.received.allSatisfy { $0.status == 200 })
             #expect(stack.simulator.received.allSatisfy { $0.event == "update" })
         }
@@ -102,7 +102,7 @@ import Testing
             try await stack.simulator.wait(for: phone, timeout: .seconds(90)) {
                 $0.cards.first?.contentState["progress"]?.double == 0.2
             }
-            // One at the beginning of each window of a second, and the last one.
+            // One push at the beginning of each window of a second, and the last one.
             let windows = Int((ContinuousClock.now - began) / .seconds(1)) + 2
             #expect(stack.simulator.receivedCount - before <= windows)
             stack.sentNothingAhead(after: before)

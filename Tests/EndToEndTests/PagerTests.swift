@@ -37,7 +37,7 @@ import Testing
     // MARK: - P1
 
     @Test func `P1: what goes to which token is a matter of types`() throws {
-        // These are all the ways there are to make a push: no other pair of payload and token compiles.
+        // All functions that make a push. No other pair of payload and token compiles.
         let alert: (AlertPayload, DeviceToken, PushRequest.Envelope) -> PushRequest = PushRequest.alert
         let background: (BackgroundPayload, DeviceToken, PushRequest.Envelope) -> PushRequest = PushRequest.background
         let start: (StartPayload, PushToStartToken, PushRequest.Envelope) -> PushRequest = PushRequest.start
@@ -98,7 +98,7 @@ import Testing
             #expect(try await pager.send(message, to: "ada").status == 200)
             let screen = try await stack.simulator.wait(for: phone, timeout: .seconds(90)) { $0.cards.count == 1 }
             let card = try #require(screen.cards.first)
-            // What the phone decoded is what ActivityKit would decode: the simulator uses the app's own type.
+            // The phone decodes as ActivityKit would, because the simulator uses the app's own type.
             let state = try JSONValue.object(card.contentState).decode(PagerMessageAttributes.ContentState.self)
             #expect(state.sender == String(repeating: family, count: 20))
             #expect(state.message == String(repeating: "é", count: 99) + family)
@@ -116,7 +116,7 @@ import Testing
         seed: UInt64
     ) {
         var dice = SeededDice(seed: seed)
-        // One byte, two, four, 25 of a family, and one with forty accents.
+        // Characters of one byte, two, four, a family of 25 bytes, and one with forty accents.
         let alphabet: [Character] = ["a", "é", "🐼", "👩‍👩‍👧‍👦", Character("e" + String(repeating: "\u{301}", count: 40))]
         let isPlain = dice.next() % 2 == 0
         let length = Int(dice.next() % 250)
@@ -125,7 +125,7 @@ import Testing
         for (cut, characters, bytes) in [(message.sender, 20, 512), (message.text, 100, 2048)] {
             #expect(text.hasPrefix(cut) && Array(cut) == Array(text.prefix(cut.count)), "seed \(seed)")
             #expect(cut.count <= characters && cut.utf8.count <= bytes, "seed \(seed)")
-            // Letters reach the number of characters first: 100 of four bytes are 400.
+            // Letters reach the limit of characters first: 100 of four bytes are 400 bytes.
             if isPlain { #expect(cut.count == min(characters, text.count), "seed \(seed)") }
             guard cut.count < min(characters, text.count) else { continue }
             #expect(text.prefix(cut.count + 1).utf8.count > bytes, "seed \(seed): one more has room")
@@ -179,7 +179,7 @@ import Testing
             #expect(answer.status == 200)
             let screen = try await Self.notified(stack, phone, ["Dr. Who"])
             #expect(screen.notifications.first?.body == "Ring me back" && screen.cards.isEmpty)
-            // Cleared: the next message does not try it again, and both stay what they are.
+            // The token was cleared, so the next message does not try it, and both notifications stay unchanged.
             #expect(try await pager.send(Self.message("2"), to: "ada").status == 200)
             let both = try await Self.notified(stack, phone, ["Dr. Who", "Dr. Who"])
             #expect(both.cards.isEmpty)
@@ -203,17 +203,17 @@ import Testing
         let (code, change) = Self.obstacles[index]
         try await run { stack, pager in
             let phone = try await stack.phone("ada", change)
-            // Only a token that is there is registered, and only where Live Activities are enabled.
+            // Only an existing token is registered, and only where Live Activities are enabled.
             #expect(try stack.simulator.tokens(of: phone).pushToStart == nil)
             let answer = try await pager.send(Self.message(), to: "ada")
             #expect(answer.status == 200)
             let phones = answer.body.object?["phones"]?.object
             #expect(phones?["fallback"] == 1 && phones?["start"] == 0)
             _ = try await Self.notified(stack, phone, ["Dr. Who"])
-            // The same message again is the same message.
+            // The repeated message is recognized.
             #expect(try await pager.send(Self.message(), to: "ada").body.object?["changed"] == false)
             #expect(try await stack.timeline("message-1").contains { $0.kind == "fallback" && $0.code == code })
-            // Enabled afterwards, what was told is not shown a second time.
+            // Live Activities are enabled afterwards. A message that was notified is not shown a second time.
             try stack.simulator.perform(.setActivitiesEnabled(true), on: phone)
             try await stack.reported(phone)
             #expect(try await pager.send(Self.message("2"), to: "ada").status == 200)
@@ -277,9 +277,10 @@ import Testing
     }
 }
 
-/// Real processes, a real `kill -9`.
+/// Real processes and a real `kill -9`.
 @Suite(.serialized) struct PagerCrashTests {
-    /// Where the server dies, and on the way of whose message: ada's is a card, bea's an ordinary notification.
+    /// The point at which the server dies, and the recipient of the message. Ada's message is a card, Bea's an ordinary
+    /// notification.
     static let deaths: [(point: String, person: String)] = [
         ("write.after-commit:1", "ada"), ("write.after-commit:1", "bea"), ("claim.after-commit:1", "bea"),
         ("send.before:1", "bea"), ("answer.received:1", "bea"), ("settle.before-commit:1", "bea"),
@@ -299,7 +300,7 @@ import Testing
             try await stage.crashServer(environment: ["ISLET_FAULT_POINT": point])
             let pager = Pager(islet: stage.isletAddress, key: stage.key)
             let message = Message(id: person, from: "Dr. Who", "Ring me back", at: Date())
-            // The answer may be lost with the server; then the sender repeats the call.
+            // The answer may be lost with the server. The sender then repeats the call.
             let answer = try? await pager.send(message, to: person)
             try await Waiting.until("the server has died", within: .seconds(60)) { !stage.isServerRunning }
             try await stage.crashServer()
@@ -311,7 +312,7 @@ import Testing
             let pushes =
                 try await stage.control.call(.GET, "/v1/pushes?limit=100").object?["pushes"]?.array?
                 .compactMap(\.object).filter { $0["phone"]?.string != nil } ?? []
-            // Repeated it may be, under one id.
+            // The push may be repeated, but only under one id.
             #expect(Set(pushes.compactMap { $0["id"]?.string }).count == 1, "\(point)")
             #expect(pushes.allSatisfy { $0["status"] == 200 }, "\(point)")
         }

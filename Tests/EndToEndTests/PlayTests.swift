@@ -5,7 +5,7 @@ import Testing
 
 @testable import islet
 
-/// What `islet demo` plays: every system, with processes of its own.
+/// The plays of `islet demo`: every system, with processes of its own.
 @Suite(.serialized) struct PlayTests {
     @Test(arguments: Systems.names)
     func `a system is played to its end, and every phone shows what it should`(_ name: String) async throws {
@@ -34,7 +34,7 @@ import Testing
         #expect(Set(Systems.all.map { $0.app.bundleID }).count == Systems.all.count, "an app for each")
     }
 
-    /// Plays it fast, and gives what it says.
+    /// Plays it fast and returns its output.
     private func run(_ play: any Play.Type) async throws -> [String] {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -48,7 +48,7 @@ import Testing
     }
 }
 
-/// Expects a card that nobody starts.
+/// A play that expects a card that nobody starts.
 private struct WrongPlay: Play {
     static let name = OrderPlay.name
     static let summary = ""

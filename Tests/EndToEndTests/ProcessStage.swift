@@ -2,7 +2,7 @@ import Foundation
 
 @testable import islet
 
-/// A server and a simulator as processes, in a directory that is removed.
+/// Runs a server and a simulator as processes, in a directory that is removed.
 func withStage(
     _ surroundings: DemoStage.Surroundings = DemoStage.Surroundings(), in folder: URL? = nil,
     play: any Play = OrderPlay(), _ body: (DemoStage) async throws -> Void
@@ -31,7 +31,7 @@ private func withStageNow(
 }
 
 enum Executable {
-    /// The program beside the test bundle, or the one that the environment names: `script/crash` has one of release.
+    /// The program beside the test bundle, or the one that the environment names. `script/crash` uses a release build.
     static var islet: URL {
         get throws {
             if let path = ProcessInfo.processInfo.environment["CRASH_EXECUTABLE"] { return URL(fileURLWithPath: path) }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import islet
 
-/// The README's calls, run as they are written there.
+/// The calls of the README, run as written.
 @Suite(.serialized) struct ReadmeTests {
     @Test func `curl alone does the whole order, as the README writes it`() async throws {
         try await withStage { stage in
@@ -40,7 +40,7 @@ import Testing
         var ports: Set<UInt16> = []
         while ports.count < 3 { ports.insert(try DemoStage.freePort()) }
         let free = ports.map { String($0) }
-        // As it is written, but for the ports.
+        // The block as written, except for the ports.
         var setup = try Readme.block(after: "<!-- tested: setup -->", language: "sh")
         for (written, taken) in [
             ("127.0.0.1:8080", "127.0.0.1:\(free[0])"), ("127.0.0.1:2198", "127.0.0.1:\(free[1])"),
@@ -66,7 +66,7 @@ import Testing
             """)
         #expect(said.contains("islet listening on") && said.contains(#"{"status":"ready""#), "\(said)")
         #expect(said.contains("without an activity: 404"), "\(said)")
-        // What the README says that the first call answers; and the loop above has seen the last state on the phone.
+        // The first call's answer as in the README. The loop above has seen the last state on the phone.
         #expect(said.contains(#"{"revision":1,"changed":true,"phase":"active","phones":{"start":1,"#), "\(said)")
     }
 
@@ -109,7 +109,7 @@ import Testing
         #expect(settings.routes.map(\.endpoint.host).sorted() == ["api.push.apple.com", "api.sandbox.push.apple.com"])
     }
 
-    /// Runs a script in an empty directory, which is removed, with `islet` in its path; gives what it prints.
+    /// Runs a script in an empty directory, with `islet` in its path, and returns its output. The directory is removed.
     private func shell(_ script: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -127,12 +127,12 @@ import Testing
         return said
     }
 
-    /// Runs a block of the README in a shell, and gives the JSON documents it prints.
+    /// Runs a block of the README in a shell and returns the JSON documents that it prints.
     private func run(
         _ name: String, _ stage: DemoStage, in document: String = "README.md"
     ) async throws -> [JSONValue] {
         let script = try Readme.block(after: "<!-- tested: \(name) -->", language: "sh", in: document)
-        // A line break after each call, so that the documents can be told apart.
+        // A line break after each call separates the documents.
         let lines = "curl() { command curl \"$@\"; echo; }\n" + script
         let log = stage.directory.appendingPathComponent("\(UUID().uuidString).out")
         let errors = log.appendingPathExtension("errors")
@@ -153,7 +153,7 @@ import Testing
 }
 
 enum Readme {
-    /// The first fenced block of a language after a marker.
+    /// Returns the first fenced block of a language after a marker.
     static func block(after marker: String, language: String, in file: String = "README.md") throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -2,7 +2,7 @@ import APNSModel
 import APNSSimulator
 
 extension APNSSimulator {
-    /// The simulator's `ProviderKey`, where the client's is in sight too.
+    /// The simulator's `ProviderKey`, for files in which the client's is visible too.
     typealias ProviderKeyAlias = SimulatorProviderKey
 }
 

@@ -32,9 +32,9 @@ struct Stack: Sendable {
     let app: ExampleApp
 
     struct Options: Sendable {
-        /// The app on the phones, and at the server.
+        /// The app on the phones and on the server.
         var app = OrderPlay.app
-        /// The app's activity types, where they are not the order's with the policy below.
+        /// The app's activity types; `nil` for the order's type with the policy below.
         var types: [ActivityType]?
         var policy = Stack.policy
         var limits = Dispatcher.Limits()
@@ -43,15 +43,15 @@ struct Stack: Sendable {
         var environments: Set<APNSEnvironment> = [.sandbox]
         /// The topics that the key may push to; all when `nil`.
         var topics: Set<BundleID>?
-        /// Who computes the states of which type.
+        /// The provider of each type whose states are computed.
         var providers: [String: RefreshService.Provider.Ask] = [:]
         var zones: any ZoneSource = ZoneDirectory()
-        /// The apps have tokens of their people instead of a key.
+        /// Signs tokens of the apps' people, which the apps use instead of a key; `nil` for a key.
         var people: PersonMinter?
 
         var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
 
-        /// The app of another system, configured as its play is, but for the waits.
+        /// Makes the options of another system's app, configured like its play except for the waits.
         init(_ app: ExampleApp, _ change: (inout TypePolicy) -> Void = { _ in }) throws {
             self.app = app
             var types = try Stack.types(of: app)
@@ -62,7 +62,7 @@ struct Stack: Sendable {
         init() {}
     }
 
-    /// The activity types of an app as the server reads them from its configuration.
+    /// Returns the activity types of an app as the server reads them from its configuration.
     private static func types(of app: ExampleApp) throws -> [ActivityType] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -107,7 +107,7 @@ struct Stack: Sendable {
             app: options.bundleID, scope: .backend, at: APNSClient.liveTime.wall(), using: &generator)
         try await store.insertKey(record)
 
-        // One for each environment: APNs refuses what the other one signed.
+        // One key for each environment: APNs refuses a token that the other environment's key signed.
         let keys = options.environments.map { environment in
             (environment, APNSSimulator.ProviderKeyAlias.fresh(environments: [environment], topics: options.topics))
         }
@@ -148,14 +148,14 @@ struct Stack: Sendable {
             } catch {
                 result = .failure(error)
             }
-            // In order first: of a connection that a phone makes at this moment NIO demands that somebody takes it.
+            // Stop in order first: NIO requires that a connection which a phone makes at this moment is accepted.
             await services.triggerGracefulShutdown()
             try? await Waiting.until("the server has stopped", within: .seconds(2)) { isOver.withLock(\.self) }
             try result.get()
         }
     }
 
-    /// What `islet serve` runs, in its order.
+    /// Returns the services of `islet serve`, in its order.
     private static func services(
         _ options: Options, _ store: SQLiteStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
@@ -167,7 +167,7 @@ struct Stack: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var parts = ServerParts(apps: [settings], routes: routes, version: Islet.version, logger: logger)
         parts.port = 0
-        // What is counted are the pushes to phones.
+        // Only the pushes to phones are counted.
         parts.asksTheTime = false
         parts.delivery = options.limits
         parts.zones = options.zones
@@ -191,7 +191,7 @@ struct Stack: Sendable {
 
     // MARK: - Phones
 
-    /// A phone whose app has registered with the server.
+    /// Adds a phone whose app has registered with the server.
     @discardableResult
     func phone(_ user: String, _ change: (inout PhoneSpecification) -> Void = { _ in }) async throws -> PhoneID {
         var specification = PhoneSpecification(user: user, bundleID: BundleID(app.bundleID) ?? Self.bundleID)
@@ -203,25 +203,25 @@ struct Stack: Sendable {
         return id
     }
 
-    /// No two pushes were sent to one phone within a second, however long a test took.
+    /// Checks that no phone got two pushes within a second, however long a test took.
     ///
-    /// Timestamps of a phone's pushes grow by a second at least. So those of pushes in quick succession run away from
-    /// the clock, by one second for each push too many. They may be ahead of it from the beginning. A phone that was
-    /// told by the answer to a call of its own gets no push.
+    /// Timestamps of a phone's pushes grow by at least a second. Pushes in quick succession therefore run ahead of the
+    /// clock, by one second for each push too many. The timestamps may be ahead from the beginning. A phone that got
+    /// the state in the answer to its own call gets no push.
     func sentNothingAhead(after count: Int, _ place: SourceLocation = #_sourceLocation) {
         let pushes = simulator.received.filter { $0.number > count }
         let leads = pushes.map { ($0.timestamp ?? 0) - Int($0.at.seconds) }
         guard let first = leads.first else { return }
-        // One more by rounding.
+        // One more because of rounding.
         #expect(leads.allSatisfy { $0 <= first + 1 }, "\(leads)", sourceLocation: place)
     }
 
-    /// Waits until everything a phone has to say has arrived.
+    /// Waits until all of a phone's reports have arrived.
     func reported(_ phone: PhoneID) async throws {
         try await simulator.wait(for: phone, timeout: .seconds(90)) { $0.waitingReports == 0 }
     }
 
-    /// The app on a phone, which is on the screen, starts a card; returns when the server knows it.
+    /// Starts a card in the app on a phone that is on the screen. Returns when the server knows it.
     func startLocally(_ start: PhoneAction.LocalStart, on phone: PhoneID) async throws -> String {
         let before = Set(try simulator.lockScreen(of: phone).cards.map(\.localID))
         try simulator.perform(.startLocally(start), on: phone)
@@ -274,7 +274,7 @@ struct Stack: Sendable {
         try await islet.call(.GET, "/v1/activities/\(activity)/timeline?limit=1000").decode(TimelineView.self).entries
     }
 
-    /// Waits until the server says of a phone what is wanted.
+    /// Waits until the server's view of a phone satisfies the condition.
     @discardableResult
     func device(
         _ id: String, of activity: String, _ what: String, until isWanted: @escaping @Sendable (DeviceView) -> Bool
@@ -287,7 +287,7 @@ struct Stack: Sendable {
     }
 }
 
-/// A value that is known later.
+/// A value that becomes known later.
 actor Promise<Value: Sendable> {
     private var known: Value?
     private var waiters: [CheckedContinuation<Value, Never>] = []
@@ -306,7 +306,7 @@ actor Promise<Value: Sendable> {
     }
 }
 
-/// The phones' way to a server whose address is known once it listens.
+/// The phones' connection to a server whose address is known once it listens.
 struct LateBackend: PhoneBackend {
     let address: Promise<String>
     let key: String

@@ -11,7 +11,7 @@ import Testing
 
 @testable import islet
 
-/// B9: what the server makes a lease with is what its client checks it with.
+/// B9: the server makes a lease with the same clock with which its client checks it.
 @Suite struct SuspendedServerTests {
     @Test(.timeLimit(.minutes(5)))
     func `B9: a push that waited while the machine was suspended does not leave after its lease`() async throws {
@@ -29,7 +29,7 @@ import Testing
                 apps: [], routes: [route], version: Islet.version, machine: machine,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let client = try parts.makeClient()
-            // As the dispatcher makes it: by the server's clock.
+            // The dispatcher makes pushes this way, by the server's clock.
             @Sendable func push(within lease: Duration) throws -> Push {
                 let end = parts.time.monotonic() + lease
                 let payload = try AlertPayload(NotificationContent(title: "t", body: "b"))
@@ -39,7 +39,7 @@ import Testing
                     sendBefore: end, answerBy: end)
             }
             let (outcomes, told) = AsyncStream.makeStream(of: Result<PushAnswer, PushFailure>.self)
-            // Nothing is answered, and the second waits for the first one's answer.
+            // Nothing is answered, and the second push waits for the first push's answer.
             client.submit([try push(within: .seconds(600))]) { _, _ in }
             while apns.requests.isEmpty, !Task.isCancelled { await Task.yield() }
             client.submit([try push(within: .seconds(100))]) { _, result in told.yield(result) }

@@ -8,13 +8,14 @@ import Testing
 @testable import islet
 
 /// F4 with real processes: the keys that seal tokens change under load, the command and the server are killed, and
-/// every token still opens.
+/// every token can still be opened.
 @Suite(.serialized) struct TokenKeysTests {
     private static let phones = 30
-    /// Those whose tokens change.
+    /// Phones whose tokens change.
     private static let changing = 1...3
 
-    /// Where the command dies: the ring is written and not in use; in use and nothing re-sealed; in the middle.
+    /// Points at which the command dies: the ring is written and not in use; in use and nothing re-sealed; in the
+    /// middle.
     private static let points = [
         "write.before-commit:1", "write.after-commit:1", "prune.before-commit:1", "prune.after-commit:2",
     ]
@@ -30,7 +31,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     while !load.isOver, !Task.isCancelled {
-                        // While the server is away a call fails, and is made again.
+                        // A call fails while the server is down, and is repeated.
                         let step = load.next()
                         if (try? await set(stage, step, people)) != nil { load.answered(step) }
                     }
@@ -39,7 +40,7 @@ import Testing
                     #expect(try await rotate(stage, dyingAt: point).code == 128 + 9, "\(point)")
                     try await newTokens(stage)
                 }
-                // The server is killed while the command works.
+                // The server is killed while the command runs.
                 let command = try start(stage, ["rotate-storage"], "last")
                 try await stage.crashServer()
                 #expect(try await command.exitCode(within: .seconds(60)) == 0)
@@ -56,7 +57,7 @@ import Testing
             #expect(try await output(stage, ["rotate-storage", "--retire"]).contains("retired s-"))
             let ring = try #require(try TokenKeyFile.ring(at: path(stage, "islet.db.keys")))
             #expect(ring.description.split(separator: ", ").count == 2, "the earlier keys are gone")
-            // A server that never had them.
+            // A server that never had the old keys.
             try await stage.crashServer()
             try await newTokens(stage)
             try await set(stage, 1_000_001, people)
@@ -68,7 +69,7 @@ import Testing
 
     // MARK: - Parts
 
-    /// What the backend keeps doing.
+    /// The backend's continuous writes.
     private final class Load: Sendable {
         private let state = Mutex((step: 0, last: 0, isOver: false))
 
@@ -126,7 +127,7 @@ import Testing
         }
     }
 
-    /// Tokens are written while old and new keys are there.
+    /// Writes tokens while old and new keys exist.
     private func newTokens(_ stage: DemoStage) async throws {
         for number in Self.changing {
             for action in ["rotateUpdateToken", "rotateDeviceToken", "rotatePushToStartToken"] {
@@ -146,7 +147,7 @@ import Testing
             ])
     }
 
-    /// Every phone shows one card, in this state: its token was opened.
+    /// Waits until every phone shows one card in this state, which proves that its token was opened.
     private func shows(_ stage: DemoStage, step: Int) async throws {
         try await Waiting.until("every phone shows step \(step), once", within: .seconds(120)) {
             for number in 1...Self.phones {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// A real server tells a real collector: one trace from the backend's request to the push.
+/// A real server sends spans to a real collector: one trace from the backend's request to the push.
 @Suite(.serialized) struct TracingTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
@@ -17,7 +17,7 @@ import Testing
         var attributes: [String: String]
     }
 
-    /// The spans of one trace, of everything that was told.
+    /// Returns the spans of one trace, from everything that was sent.
     private static func spans(_ asked: [Asked]) throws -> [Told] {
         var told: [Told] = []
         for call in asked {

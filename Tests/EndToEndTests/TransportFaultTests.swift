@@ -5,8 +5,8 @@ import JSONText
 import OrderTracking
 import Testing
 
-/// A service that falters while thousands of pushes are on their way: each push has one outcome, none fails that need
-/// not, and what may have arrived is never sent again.
+/// A service with faults while thousands of pushes are in flight. Each push has one outcome, none fails needlessly, and
+/// none that may have arrived is sent again.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TransportFaultTests {
     @Test func `connections that close in order, and refused streams, cost the caller nothing`() async throws {
         var faults = [fault(.goAway(reason: "Shutdown", last: .this), after: 700)]
@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: [1, 2])
     func `streams that are cut to one and given back cost nothing`(connections: Int) async throws {
-        // After the cut up to 1,000 are on their way; then they go one by one, until the second rule.
+        // At the cut up to 1,000 pushes are in flight. Then they go one by one until the second rule.
         let faults = [fault(.limitStreams(1), after: 1_000), fault(.limitStreams(1_000), after: 2_600)]
         let run = try await run(4_000, faults, connections: connections)
         #expect(run.accepted.count == 4_000 && run.processed.count == 4_000)
@@ -47,11 +47,11 @@ import Testing
 
     // MARK: - A run
 
-    /// What became of the pushes, by the position in their batch.
+    /// Outcomes of the pushes, by their position in the batch.
     private struct Run {
         var accepted: Set<Int> = []
         var unknown: Set<Int> = []
-        /// Those that the service saw and judged.
+        /// Pushes that the service received and judged.
         var processed: Set<PushID> = []
     }
 
@@ -62,9 +62,10 @@ import Testing
         return rule
     }
 
-    /// Sends that many pushes to phones whose APNs has these faults, and checks what holds in every run.
+    /// Sends this many pushes to phones whose APNs has these faults, and checks the rules of every run.
     ///
-    /// - Parameter swallowed: How many are not answered at all: these end when the client is closed, the others before.
+    /// - Parameter swallowed: Number of pushes that get no answer. They end when the client is closed, the others
+    ///   before.
     private func run(
         _ count: Int, _ faults: [FaultRule], connections: Int = 2, swallowed: Int = 0
     ) async throws -> Run {
@@ -105,7 +106,7 @@ import Testing
         }
         await client.shutdown(within: .zero)
         continuation.finish()
-        // A second outcome of any push would be here, too.
+        // A second outcome of any push would appear here.
         for await (index, result) in stream { outcomes[index, default: []].append(result) }
         return outcomes
     }
@@ -131,7 +132,7 @@ import Testing
         return run
     }
 
-    /// Starts and alerts, at both priorities, to fifty phones.
+    /// Returns starts and alerts, at both priorities, to fifty phones.
     private func pushes(_ count: Int, _ simulator: APNSSimulator) throws -> [Push] {
         let tokens = try (0..<50).map { number in
             var phone = PhoneSpecification(user: "user-\(number)", bundleID: Stack.bundleID)

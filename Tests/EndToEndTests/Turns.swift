@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Lets a few tests run whole systems at a time: with a hundred at once on a machine of two cores every wait, also one
-/// of the product, is a test of the machine.
+/// Limits the number of tests that run whole systems at a time. With a hundred at once on a machine with two cores,
+/// every wait would test the machine instead of the product.
 final class Turns: Sendable {
     static let ofSystems = Turns(4)
-    /// What a system starts inside needs no second one.
+    /// A system that is started inside another needs no second turn.
     @TaskLocal private static var isTaken = false
 
     private struct State {

@@ -12,11 +12,11 @@ import Testing
 
 @testable import islet
 
-/// A real endpoint, a real server, a real `kill -9` between: events are told at least once, and in order.
+/// A real endpoint and a real server with a real `kill -9` between: events are delivered at least once, and in order.
 @Suite(.serialized) struct WebhookKillTests {
     private static let secret = "whsec_" + Data((0..<32).map { UInt8($0 + 7) }).base64EncodedString()
 
-    /// Takes webhooks, or refuses them.
+    /// An endpoint that accepts webhooks, or refuses them.
     private final class Receiver: Sendable {
         private struct State {
             var isBroken = true
@@ -55,7 +55,7 @@ import Testing
             }
         }
 
-        /// Runs it for as long as the work lasts.
+        /// Runs the endpoint while the work runs.
         func run(_ work: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
             try await withLoopbackServer({ httpAnswer(self.take($0.fields, $0.body)) }) { address, _ in
                 try await work(address + "/islet")
@@ -86,16 +86,16 @@ import Testing
                 for person in ["alice", "bob"] { try await stage.isLive(on: person) }
                 try await Waiting.until("the endpoint was called", within: .seconds(60)) { receiver.refused > 0 }
                 #expect(receiver.taken.isEmpty)
-                // It is written after the endpoint was called.
+                // The failure is written after the endpoint was called.
                 try await Waiting.until("it is known as failing", within: .seconds(60)) {
                     let known = try await stage.command("webhooks", "list")
                     return known.code == 0 && known.output.contains("failing since")
                 }
 
-                // It is killed with events that nobody took, and makes more of them afterwards.
+                // The server is killed with events that the endpoint did not accept, and makes more of them afterwards.
                 try await stage.crashServer()
                 try await stage.act("swipe", on: "bob")
-                // A sleeping app need not notice.
+                // A sleeping app need not notice the swipe.
                 try await stage.act("foreground", on: "bob")
                 try await Waiting.until("the server knows that it was swiped away", within: .seconds(60)) {
                     try await stage.viewOrder().devices.contains { $0.device == "bob" && $0.state == "dismissed" }
@@ -104,7 +104,7 @@ import Testing
                 try await Waiting.until("what was refused is taken", within: .seconds(120)) {
                     receiver.taken.contains { $0.device == "bob" && $0.kind == .dismissed }
                 }
-                // And killed again, with some taken, and their place written down or not.
+                // Killed again, after some events were accepted, whether or not the cursor was written.
                 try await stage.killServer()
                 try await stage.startServer(within: .seconds(20))
                 _ = try await stage.islet.callOnAnyConnection(.DELETE, "/v1/activities/order-1")
@@ -118,12 +118,12 @@ import Testing
 
     private static func check(_ receiver: Receiver, _ stage: DemoStage) async throws {
         #expect(receiver.forged == 0 && receiver.refused > 0)
-        // Each activity's events for the first time in the order of their numbers.
+        // Each activity's events arrive for the first time in the order of their numbers.
         let numbers = receiver.taken.filter { $0.activity == "order-1" }.compactMap { Int($0.id) }
         var firsts: [Int] = []
         for number in numbers where !firsts.contains(number) { firsts.append(number) }
         #expect(firsts == firsts.sorted() && firsts.count >= 4, "\(numbers)")
-        // Every event there is was told; repeats have the id of the first.
+        // Every event was delivered, and repeats have the id of the first delivery.
         let all = try await events(stage, through: firsts.last ?? 0)
         #expect(Set(all).isSubset(of: Set(receiver.taken.compactMap { Int($0.id) })), "\(all)")
         let byID = Dictionary(grouping: zip(receiver.ids, receiver.taken), by: \.0)
@@ -136,7 +136,7 @@ import Testing
         #expect(quiet.code == 0 && quiet.output == "nothing was given up\n", "\(quiet)")
     }
 
-    /// The numbers of all events up to one, from the stream of the server itself.
+    /// Returns the numbers of all events up to one, from the server's own stream.
     private static func events(_ stage: DemoStage, through last: Int) async throws -> [Int] {
         let bytes = try await stage.readEvents(after: 0) { $0.contains("id: \(last)\nevent") }
         return bytes.matches(of: /id: ([0-9]+)\nevent:/).compactMap { Int($0.output.1) }
@@ -144,7 +144,7 @@ import Testing
 }
 
 extension DemoStage {
-    /// What `GET /v1/events` says, until it has said enough.
+    /// Reads `GET /v1/events` until the text is enough.
     func readEvents(after number: Int, until isEnough: (String) -> Bool) async throws -> String {
         var request = HTTPClientRequest(url: isletAddress + "/v1/events")
         request.headers.add(name: "authorization", value: "Bearer \(key)")
@@ -160,7 +160,7 @@ extension DemoStage {
 }
 
 extension String {
-    /// A configuration whose first app has its events told there.
+    /// Returns a configuration whose first app sends its events to this address.
     func withWebhook(_ url: String) -> String {
         withPeople(
             """

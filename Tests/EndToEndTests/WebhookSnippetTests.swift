@@ -3,21 +3,21 @@ import Testing
 
 @testable import islet
 
-/// The verifications of docs/webhooks.md, as they stand there, in their own languages.
+/// The verification code of `docs/webhooks.md`, run as written in each language.
 @Suite(.serialized) struct WebhookSnippetTests {
-    /// A language, and a program around the document's text that prints what came of a call.
+    /// A language, and a program around the document's code that prints the result of a call.
     struct Language: Sendable, CustomTestStringConvertible {
         let name: String
-        /// What begins its code in the document.
+        /// The beginning of its code block in the document.
         let fence: String
         let tool: [String]
         let file: String
         let frame: String
-        /// The frame stands in a file of its own.
+        /// The file of the frame, if it needs one of its own.
         var frameFile: String?
         var testDescription: String { name }
 
-        /// Where the tool is; `nil`: not on this machine.
+        /// The tool's path; `nil` if the machine does not have it.
         var path: String? {
             let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":").map(String.init) ?? []
             return folders.map { "\($0)/\(tool[0])" }.first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -152,7 +152,7 @@ import Testing
         ]
     }
 
-    /// The one piece of code of a language in the document.
+    /// Returns the only code block of a language in the document.
     private static func code(_ fence: String, in page: String) throws -> String {
         let begin = try #require(page.firstRange(of: "```\(fence)\n"))
         let end = try #require(page[begin.upperBound...].firstRange(of: "\n```"))

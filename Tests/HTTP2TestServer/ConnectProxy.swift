@@ -50,7 +50,7 @@ package final class ConnectProxy: Sendable {
     }
 
     package var port: Int { state.withLock { $0.channel?.localAddress?.port } ?? 0 }
-    /// What clients asked for, each from its first line to the last header.
+    /// The requests of clients, each from its first line to the last header.
     package var heads: [String] { state.withLock { $0.heads } }
     package var tunneledBytes: Int { state.withLock { $0.tunneledBytes } }
 
@@ -58,7 +58,7 @@ package final class ConnectProxy: Sendable {
         state.withLock { $0.tunneledBytes += bytes }
     }
 
-    /// What to answer to a head, and where to connect to.
+    /// Returns the answer to a head, and the port to connect to.
     fileprivate func decide(_ head: String) -> (answer: String?, port: Int?, closes: Bool) {
         state.withLock { $0.heads.append(head) }
         switch behavior {

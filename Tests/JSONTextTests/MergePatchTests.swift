@@ -2,7 +2,7 @@ import JSONText
 import Testing
 
 @Suite struct MergePatchTests {
-    /// RFC 7396 appendix A, as far as both sides are objects.
+    /// RFC 7396 appendix A, for the cases in which both sides are objects.
     @Test(arguments: [
         (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
         (#"{"a":"b"}"#, #"{"a":null}"#, "{}"), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),

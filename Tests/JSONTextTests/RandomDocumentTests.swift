@@ -13,7 +13,7 @@ struct Dice: RandomNumberGenerator {
 
     mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &self) }
 
-    /// A random document as text, with random white space and escapes.
+    /// Returns a random document as text, with random white space and escapes.
     mutating func document(depth: Int = 4) -> String {
         let space = [" ", "", "\n", "", "\t "][roll(5)]
         switch roll(depth > 0 ? 8 : 5) {
@@ -23,7 +23,7 @@ struct Dice: RandomNumberGenerator {
         case 5: return "[" + (0..<roll(4)).map { _ in document(depth: depth - 1) }.joined(separator: ",") + space + "]"
         default:
             let members = (0..<roll(4)).map { index in
-                // The index keeps keys unique: Foundation accepts duplicates, the parser does not.
+                // The index keeps keys unique, because Foundation accepts duplicates and the parser does not.
                 "\"\(index)\(string().dropFirst())" + space + ":" + document(depth: depth - 1)
             }
             return "{" + space + members.joined(separator: ",") + "}"
@@ -44,7 +44,7 @@ struct Dice: RandomNumberGenerator {
         return "\"" + (0..<roll(6)).map { _ in pieces[roll(pieces.count)] }.joined() + "\""
     }
 
-    /// The bytes with one to three of them changed, removed or doubled.
+    /// Returns the bytes with one to three of them changed, removed or doubled.
     mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         let alphabet = Array(#"{}[]",:\u0123456789.eE+-tfn /"#.utf8) + [0, 0x1F, 0x80, 0xC3, 0xED, 0xF4, 0xFF]
@@ -62,7 +62,7 @@ struct Dice: RandomNumberGenerator {
 }
 
 @Suite struct RandomDocumentTests {
-    /// What Foundation understands, in our terms.
+    /// Converts Foundation's value.
     private static func foreign(_ value: Any) -> JSONValue? {
         switch value {
         case is NSNull: return .null
@@ -83,7 +83,7 @@ struct Dice: RandomNumberGenerator {
         String(cString: number.objCType) == "c"
     }
 
-    /// The value with every number as the nearest double, or float, as other parsers have them.
+    /// Returns the value with every number as the nearest double or float, as other parsers have them.
     private static func rounded(_ value: JSONValue, toFloat: Bool = false) -> JSONValue {
         switch value {
         case .number(let number):
@@ -105,7 +105,7 @@ struct Dice: RandomNumberGenerator {
             let text = dice.document()
             let value = try JSONValue(parsing: text)
             let parsed = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
-            // JSONSerialization loses the last digits of some numbers; JSONDecoder below does not.
+            // JSONSerialization loses the last digits of some numbers. JSONDecoder below does not.
             let foundation = Self.foreign(parsed).map { Self.rounded($0, toFloat: true) }
             #expect(Self.rounded(value, toFloat: true) == foundation, "seed \(seed), round \(round): \(text)")
             let decoded = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
@@ -148,7 +148,8 @@ struct Dice: RandomNumberGenerator {
                 #expect(foundation != nil || value.bytes.contains(UInt8(ascii: "e")), label)
             } catch {
                 #expect((0...bytes.count).contains(error.offset), label)
-                // Foundation takes any encoding, repeats keys and passes raw control characters; the rest is agreed on.
+                // Foundation accepts any encoding, repeated keys and raw control characters. The parsers agree on the
+                // rest.
                 let lenient: [JSONSyntaxError.Code] = [.duplicateKey, .badUTF8, .controlCharacter, .badNumber]
                 #expect(foundation == nil || lenient.contains(error.code), "\(label) \(error)")
             }

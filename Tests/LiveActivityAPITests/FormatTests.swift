@@ -2,7 +2,7 @@ import JSONText
 import LiveActivityAPI
 import Testing
 
-/// The message that decoding a JSON text gives, or nil when it fits.
+/// Returns the message of the decoding error for a JSON text, or `nil` if the text fits.
 func refusal<Decoded: Decodable>(of text: String, as type: Decoded.Type) throws -> String? {
     let value = try JSONValue(parsing: text)
     do throws(JSONDecodingError) {
@@ -13,12 +13,12 @@ func refusal<Decoded: Decodable>(of text: String, as type: Decoded.Type) throws 
     }
 }
 
-/// A JSON text without its white space.
+/// Returns a JSON text without its white space.
 func compact(_ text: String) throws -> String {
     try JSONValue(parsing: text).text
 }
 
-/// The JSON that a value has after it was read from a JSON text.
+/// Returns the JSON of a value that was decoded from a JSON text.
 func rewritten<Coded: Codable>(_ text: String, as type: Coded.Type) throws -> String {
     try JSONValue(encoding: try JSONValue(parsing: text).decode(type)).text
 }

@@ -12,13 +12,13 @@ struct CircuitTests {
     private static let unwell = PushAnswer(status: 503, reason: .known(.serviceUnavailable))
     private static let route = PushRoute(Sample.bundleID, .production)
 
-    /// Lets so much time pass, from one instant that somebody waits for to the next.
+    /// Advances the clock by this many seconds, from one instant that somebody waits for to the next.
     private func pass(_ seconds: Int, _ stage: Stage) async {
         let end = stage.clock.now.advanced(by: .seconds(seconds))
         while stage.clock.now < end, !Task.isCancelled { await step(stage) }
     }
 
-    /// On to the next instant that somebody waits for, if anybody does.
+    /// Advances to the next instant that somebody waits for, if there is one.
     private func step(_ stage: Stage) async {
         guard let wake = stage.clock.nextWake else { return await Task.yield() }
         stage.clock.advance(by: wake - stage.clock.now.offset)
@@ -52,7 +52,7 @@ struct CircuitTests {
                     await step(stage)
                     return stage.troubledRoutes.isEmpty
                 }
-                // Who met the fault itself waits for its lane, a minute at most.
+                // A phone whose own push met the fault waits for its lane, at most a minute.
                 let closed = stage.clock.now
                 await stage.until {
                     guard reached.withLock(\.count) < phones else { return true }

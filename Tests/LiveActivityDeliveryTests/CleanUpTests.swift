@@ -41,7 +41,7 @@ struct CleanUpTests {
             for name in ["forgotten", "kept"] { try await put(store, name, at: Sample.now) }
             try await put(store, "patient", type: patient, at: Sample.now)
             try await put(store, "forever", type: forever, at: Sample.now)
-            // The same again counts: somebody still cares.
+            // Repeating the same state counts as a sign that the activity is still in use.
             try await put(store, "kept", at: Sample.now + .seconds(6 * 3600))
             #expect(try await !cleanUp.page(at: Sample.now + .seconds(12 * 3600 - 1)))
             #expect(try await phase(store, "forgotten") == .active)
@@ -88,7 +88,7 @@ struct CleanUpTests {
             let cleanUp = CleanUp(store: store, apps: [Sample.app()], logger: LogRecorder().logger)
             for number in 0..<1100 { try await put(store, "a\(number)", at: Sample.now) }
             let later = Sample.now + .seconds(13 * 3600)
-            // Half of them go on being set: they stand in the way of nobody.
+            // Half of the activities are still being set. They do not delay the others.
             for number in 0..<550 { try await put(store, "a\(number * 2)", 2, at: later) }
             var pages = 1
             while try await cleanUp.page(at: later) { pages += 1 }

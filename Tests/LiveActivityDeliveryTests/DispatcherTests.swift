@@ -16,8 +16,8 @@ struct DispatcherTests {
                 await stage.sender.received(1)
                 await stage.settled(1)
                 try await stage.until { try await stage.store.inner.nextWakeAt() == nil }
-                // Who slept until the end of the flight's lease finds it settled. Then it looks once a minute, and
-                // claims nothing.
+                // A dispatcher that slept until the end of the flight's lease finds the flight settled. It then looks
+                // once a minute and claims nothing.
                 let look = Dispatcher.Limits().look
                 stage.clock.advance(by: .seconds(15))
                 for minute in 1...3 {
@@ -32,7 +32,7 @@ struct DispatcherTests {
                 await stage.sender.received(2)
                 await stage.settled(2)
                 #expect(stage.steps == [1, 2])
-                // Whoever had woken meanwhile would have read or claimed before it came to this change.
+                // A dispatcher that had woken meanwhile would have read or claimed before this change.
                 #expect(stage.store.now.claims == 2, "a claim for each change, and none for its own commit")
                 #expect(stage.store.now.wakeReads - quiet.wakeReads <= 4, "\(stage.store.now)")
             }
@@ -137,14 +137,15 @@ struct DispatcherTests {
             try await stage.perform { _ async throws in
                 await stage.sender.received(3)
                 await stage.clock.advanceToSleeper(.milliseconds(1500))
-                // Three linger, two of the next three as well; then the limit of those is reached.
+                // Three pushes linger, and so do two of the next three. Then the limit of stragglers is reached.
                 await stage.sender.received(6)
                 sender.release()
                 await stage.until { sender.pushes.count == 9 || sender.held == 0 }
                 await stage.sender.received(9)
                 sender.release()
             }
-            // Whatever leaves within so long of its claim: the fourth was claimed after three had become stragglers.
+            // A push may leave only within this time of its claim. The fourth push was claimed after three had become
+            // stragglers.
             let claims = sender.pushes.map { $0.sendBefore - sender.pushes[0].sendBefore }
             #expect(claims.prefix(3) == [.zero, .zero, .zero])
             #expect(claims.dropFirst(3).allSatisfy { $0 >= .milliseconds(1500) }, "\(claims)")
@@ -201,7 +202,7 @@ struct DispatcherTests {
             #expect(errors.map(\.text).contains { $0.contains("halted") && $0.contains("InvalidProviderToken") })
             let token = Sample.token("update-a-1", as: UpdateTokenKind.self).hex
             #expect(!stage.logs.lines.isEmpty && stage.logs.lines.allSatisfy { !$0.text.contains(token) })
-            // And told once, until it is mended.
+            // The event is recorded once, until the fault is repaired.
             let told = try await stage.store.inner.events(of: nil, EventFilter(), after: 0, limit: 10).events
             #expect(told.map(\.record.kind).filter { $0 == .keyHalted }.count == 1)
             let event = try #require(told.first { $0.record.kind == .keyHalted })

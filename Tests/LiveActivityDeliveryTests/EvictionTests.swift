@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Cards that make room for others, beside the pushes of the same claim.
+/// Cards that are ended to make room for others, beside the pushes of the same claim.
 @Suite(.timeLimit(.minutes(10)))
 struct EvictionTests {
     /// A store whose evictions wait until APNs has seen a push, and fail once.
@@ -57,10 +57,10 @@ struct EvictionTests {
             services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await services.run() }
-            // Bob's start is in the claim that asks ann's phone to make room.
+            // Bob's start is in the claim that asks Ann's phone to make room.
             await sender.received(1)
             while store.failuresLeft > 0 { await Task.yield() }
-            // The start that waits for room asks for it again when it is looked at next.
+            // The start that waits for room asks for it again at its next look.
             await clock.advanceToSleeper(Reconciler.ceilingRecheck)
             await sender.received(2)
             await services.triggerGracefulShutdown()
@@ -71,7 +71,7 @@ struct EvictionTests {
 
     private func hex(_ token: String) -> String { Sample.token(token, as: UpdateTokenKind.self).hex }
 
-    /// Ann's phone shows a card and is to show another; bob's is to show its first.
+    /// Sets up the state: Ann's phone shows a card and is to show another, and Bob's is to show its first.
     private func prepare(_ store: LateEvictions, _ app: AppSettings, _ clock: SteppedClock) async throws {
         let now = clock.wall
         for (key, user) in [(DeviceKey(1), "ann"), (2, "bob")] {
@@ -95,7 +95,7 @@ struct EvictionTests {
         _ = try await store.commit(
             ReportCard(app: app, device: Sample.device("phone-ann"), report: report, now: now)
         ).get()
-        // Neither phone was heard of in the last minute: nobody waits for an app to start the card itself.
+        // Neither phone was heard of in the last minute, so nobody waits for an app to start the card itself.
         clock.advance(by: .seconds(120))
         try await put("new", for: "ann", start: .ifPossible, store, clock.wall)
         try await put("first", for: "bob", start: .ifPossible, store, clock.wall)

@@ -10,7 +10,7 @@ struct FairnessTests {
     @Test func `a change of a small activity leaves while a large one is on its way, which has half of the room`()
         async throws
     {
-        // Nobody answers the large activity, and no time passes: whatever leaves did not wait for it.
+        // Nobody answers the large activity and the clock does not move, so every push that leaves did not wait for it.
         let small = Sample.token("update-b-1", as: UpdateTokenKind.self).hex
         let sender = ScriptedSender { push, _ in
             push.request.destination.hex == small ? .answer(PushAnswer(status: 200)) : .hold
@@ -28,7 +28,7 @@ struct FairnessTests {
                 try await stage.report(1, "b", token: "update-b-1")
                 await stage.until { sender.pushes.contains { $0.request.destination.hex == small } }
                 #expect(sender.held == 20)
-                // The large one goes on as it is answered, and reaches everybody.
+                // The large activity continues as it is answered, and reaches everybody.
                 await stage.until {
                     sender.release()
                     stage.clock.advance(by: .milliseconds(50))

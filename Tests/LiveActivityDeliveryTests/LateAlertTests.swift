@@ -11,8 +11,8 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// A rush of starts in the middle of which APNs takes pushes and answers none: what users of other servers met as
-/// updates that came half an hour late, while the API answered at once and nothing said so.
+/// A burst of starts during which APNs accepts pushes and answers none. Users of other servers met this fault as
+/// updates half an hour late, while the API answered at once and nothing reported it.
 ///
 /// `islet bench alarm` plays the same with 30,000 starts on 12,000 phones and a simulator.
 @Suite(.timeLimit(.minutes(10)))
@@ -26,7 +26,7 @@ struct LateAlertTests {
     {
         try await withRush { rush in
             for _ in 0..<Self.well { try await rush.second(starts: Self.startsPerSecond) }
-            // What was claimed last may be about to leave.
+            // The pushes claimed last may be about to leave.
             while rush.apns.accepted < Self.well * Self.startsPerSecond, !Task.isCancelled { await Task.yield() }
             #expect(rush.apns.accepted == Self.well * Self.startsPerSecond && rush.firing.isEmpty)
             rush.apns.set(isSilent: true)
@@ -35,9 +35,9 @@ struct LateAlertTests {
                 try await rush.second(starts: Self.startsPerSecond)
                 seconds += 1
             }
-            // The first state of after that is late when it is ten seconds old.
+            // The first state after the failure counts as late when it is ten seconds old.
             #expect(seconds > 10 && seconds - Int(AlertRule.lateAfter) <= 60, "after \(seconds) s")
-            // Nothing leaves meanwhile, and that is said as well.
+            // Nothing leaves meanwhile, which has an alert of its own.
             while !rush.firing.contains("IsletRouteDown"), seconds < 100 {
                 try await rush.second(starts: Self.startsPerSecond)
                 seconds += 1
@@ -52,7 +52,7 @@ struct LateAlertTests {
 
     @Test func `starts that wait for the end of quiet hours are not late`() async throws {
         try await withRush(quietUntilHour: 15) { rush in
-            // It is 14:37 on the phones' clock, and quiet until 15:00.
+            // It is 14:37 on the phones' clock, and quiet hours last until 15:00.
             for _ in 0..<10 { try await rush.second(starts: Self.startsPerSecond) }
             #expect(rush.apns.accepted == 0)
             try await rush.skip(.seconds(1320))
@@ -119,7 +119,7 @@ private final class Rush: Sendable {
         self.app = app
         self.dispatcher = dispatcher
         for phone in 1...phones { try await register(phone) }
-        // Who was in touch a moment ago may start the card without us.
+        // An app that was in touch a moment ago may start the card without the server.
         clock.advance(by: .seconds(300))
     }
 
@@ -138,12 +138,13 @@ private final class Rush: Sendable {
         ).get()
     }
 
-    /// The alerts that fire.
+    /// The names of the firing alerts.
     var firing: Set<String> {
         Set(server.alertWatch.services.alerts.book.firing(in: AlertRule.all).map(\.rule))
     }
 
-    /// Sets so many activities, each for another phone, lets the dispatcher do what is due, and goes on by a second.
+    /// Sets this many activities, each for another phone, lets the dispatcher do the due work, and advances by a
+    /// second.
     func second(starts: Int) async throws {
         for _ in 0..<starts {
             let number = count.withLock { count in
@@ -166,14 +167,14 @@ private final class Rush: Sendable {
         if seconds.isMultiple(of: Int(AlertRule.interval.components.seconds)) { await server.alertWatch.step() }
     }
 
-    /// Goes on, once nothing is due any more.
+    /// Advances the clock once nothing is due.
     func skip(_ duration: Duration) async throws {
         func isIdle() async throws -> Bool {
             try await store.nextWakeAt().map { $0 > clock.wall } ?? true
         }
         func settle() async throws {
             repeat {
-                // A time that was moved on while the dispatcher was about to wait is one that it would sleep through.
+                // The dispatcher would sleep through an advance that happens while it is about to wait.
                 store.nudge()
                 await Task.yield()
             } while try await !isIdle() && !Task.isCancelled
@@ -185,7 +186,7 @@ private final class Rush: Sendable {
     }
 }
 
-/// A store whose dispatcher looks for work whenever the test wants it to.
+/// A store whose dispatcher looks for work whenever the test requests it.
 private final class NudgedStore: WorkStore {
     let wakeUps: AsyncStream<Void>
     private let inner: SQLiteStore
@@ -204,7 +205,7 @@ private final class NudgedStore: WorkStore {
     }
 }
 
-/// An APNs that answers at once, or takes pushes and answers none: then each has no answer when its time is over.
+/// An APNs that answers at once, or accepts pushes and answers none. An unanswered push times out.
 private final class SilentAPNs: PushSender {
     private typealias Answer = @Sendable (Result<PushAnswer, PushFailure>) -> Void
 
@@ -240,7 +241,7 @@ private final class SilentAPNs: PushSender {
 
     func send(_ push: Push) async throws(PushFailure) -> PushAnswer { throw PushFailure(.notSentInTime, "not used") }
 
-    /// Those whose time is over have no answer.
+    /// Ends the pushes whose time is over, without an answer.
     func expire() {
         let now = clock.timeSource.monotonic()
         let over = state.withLock { state in

@@ -55,7 +55,7 @@ struct MetricsTests {
                 #expect(stage.number(.flightsOpen) == 1)
                 await stage.clock.advanceToSleeper(.milliseconds(1500))
                 await stage.settled(1)
-                // One is known, the other is awaited.
+                // One outcome is known, the other is awaited.
                 #expect(stage.deliveries == ["update accepted none": 1])
                 stage.clock.advance(by: .milliseconds(500))
                 sender.release(.failure(PushFailure(.unknownFate, "lost")))
@@ -63,7 +63,7 @@ struct MetricsTests {
                 #expect(stage.deliveries == ["update accepted none": 1, "update unknown_fate unknownFate": 1])
                 await stage.until { stage.number(.flightsOpen) == 0 }
                 #expect(stage.number(.pushesInFlight) == 0)
-                // Only APNs's own answers have a time.
+                // Only APNs's own answers have a duration.
                 #expect(stage.buckets(.pushAnswer)?.total == 1)
             }
         }
@@ -72,7 +72,7 @@ struct MetricsTests {
     @Test func `the lag is that of phones that waited, and runs from the commit`() async throws {
         let sender = ScriptedSender { _, _ in .hold }
         try await withStage(sender) { stage in
-            // Its token came after the state: nobody waited.
+            // The token came after the state, so no phone waited.
             try await stage.prepare()
             try await stage.perform { _ async throws in
                 stage.clock.advance(by: .seconds(1))
@@ -111,12 +111,12 @@ struct MetricsTests {
                 await stage.settled(2)
                 let failed = try #require(stage.buckets(.deliveryFailedLag))
                 #expect(failed.total == 1 && failed.sum == 0.7, "\(failed)")
-                // It is tried again, and what began to go out then is late since then.
+                // The push is tried again. Its lateness counts from when it first began to go out.
                 await stage.until { stage.clock.nextWake.map { $0 < .seconds(400) } ?? false }
                 stage.clock.advance(by: .seconds(60))
                 await stage.until { sender.held == 1 }
                 sender.release()
-                // With the first state, which went out as it was set.
+                // Includes the first state, which went out as it was set.
                 await stage.until { stage.buckets(.deliveryLag)?.total == 2 }
                 let lag = try #require(stage.buckets(.deliveryLag))
                 #expect(lag.total == 2 && abs(lag.sum - 60.7) < 0.001, "\(lag)")
@@ -132,12 +132,12 @@ struct MetricsTests {
             activity.mayLeaveAt(claimedAt: set + claimed, window: window) - set
         }
         (activity.changedAt, activity.lap, activity.begunLap) = (set, 3, 2)
-        // Nothing holds it; then a window does for two minutes more, but not an alert.
+        // Nothing holds the state; then a window holds it for two more minutes, but does not hold an alert.
         activity.holdUntil = set - .seconds(5)
         #expect(mayLeave(.seconds(20)) == .zero)
         activity.holdUntil = set + .seconds(120)
         #expect(mayLeave(.seconds(130)) == .seconds(120) && mayLeave(.seconds(1)) == .zero)
-        // Once it goes out, the window is the next one; it went out late.
+        // Once the state goes out, `holdUntil` belongs to the next window. The state went out late.
         activity.begunLap = 3
         activity.holdUntil = set + .seconds(130) + window
         #expect(mayLeave(.seconds(131)) == .seconds(130))
@@ -158,7 +158,7 @@ extension Stage {
         return value
     }
 
-    /// Of the environment that the stage's phones are in.
+    /// Returns the buckets of the environment that the stage's phones are in.
     fileprivate func buckets(_ metric: Metric) -> BucketCounts? {
         guard case .buckets(let buckets)? = series(metric).first(where: { $0.labels == ["production"] })?.value else {
             return nil
@@ -166,7 +166,7 @@ extension Stage {
         return buckets
     }
 
-    /// By kind, verdict and reason.
+    /// Number of deliveries, by kind, verdict and reason.
     fileprivate var deliveries: [String: Int] {
         var counts: [String: Int] = [:]
         for one in series(.deliveries) {

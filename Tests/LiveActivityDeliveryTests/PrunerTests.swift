@@ -54,7 +54,7 @@ struct PrunerTests {
         records.pages.withLock { $0 = 7 }
         try await withPruner(records, clock) {
             await until { records.count == 7 && clock.nextWake != nil }
-            // The only one who sleeps wakes then, and nobody before.
+            // The only sleeper wakes then, and nobody before.
             #expect(clock.nextWake == .seconds(600) && records.count == 7)
             clock.advance(by: .seconds(600))
             await until { records.count == 8 && clock.nextWake != nil }

@@ -20,7 +20,7 @@ struct RefreshServiceTests {
     }
     private static let app = Sample.app(type)
 
-    /// A service with its store, clock, and a provider that does what the test says.
+    /// A service with its store and clock, and a provider that the test controls.
     private final class Scene: Sendable {
         let store: SQLiteStore
         let clock = SteppedClock()
@@ -43,7 +43,7 @@ struct RefreshServiceTests {
         ) -> RefreshService {
             var limits = RefreshService.Limits()
             limits.perSecond = perSecond
-            // It sleeps until something is due, and does not look in between.
+            // The service sleeps until something is due, and does not look in between.
             limits.look = .seconds(2 * 86_400)
             return RefreshService(
                 store: other ?? store,
@@ -56,7 +56,7 @@ struct RefreshServiceTests {
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 
-        /// Runs a service for as long as the body does.
+        /// Runs a service while the body runs.
         func running(
             node: Int64 = 1, perSecond: Int = 100, _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
@@ -88,7 +88,7 @@ struct RefreshServiceTests {
             try await store.refreshes(of: Sample.user(user), in: app.bundleID).first
         }
 
-        /// Waits, in real time, until the store says so.
+        /// Waits, in real time, until the store satisfies the condition.
         func until(_ isTrue: @escaping @Sendable () async throws -> Bool) async throws {
             while try await !isTrue() {
                 try Task.checkCancellation()
@@ -139,7 +139,7 @@ struct RefreshServiceTests {
                 let due = try #require(try await scene.record("ann")?.dueAt)
                 #expect(due.description == midnight)
                 let left = due - scene.clock.wall
-                // Time goes on when the service sleeps: what it reckons from an older time it would sleep too long.
+                // Advance only once the service sleeps. A delay computed from an earlier time would be too long.
                 try await scene.until { scene.clock.nextWake == scene.clock.now.offset + left }
                 scene.clock.advance(by: left - .seconds(1))
                 #expect(scene.questions.count == 1)
@@ -150,15 +150,15 @@ struct RefreshServiceTests {
         }
     }
 
-    /// Midnights across changes of the clocks: the hour that is missing or comes twice, and the midnight that is not.
+    /// Midnights across changes of the clocks: an hour that is missing or repeated, and a midnight that does not exist.
     @Test(arguments: [
-        // Europe: 23 and 25 hours.
+        // Europe: days of 23 and 25 hours.
         ("Europe/Berlin", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),
         ("Europe/Berlin", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
-        // Clocks go from 24:00 to 1:00: the day begins at one.
+        // Clocks go from 24:00 to 1:00, so the day begins at one.
         ("America/Santiago", "2026-09-05T12:00:00Z", "2026-09-06T04:00:00Z"),
         ("Asia/Beirut", "2026-03-28T12:00:00Z", "2026-03-28T22:00:00Z"),
-        // Clocks go from 24:00 back to 23:00: midnight comes an hour later.
+        // Clocks go from 24:00 back to 23:00, so midnight comes an hour later.
         ("America/Santiago", "2026-04-04T12:00:00Z", "2026-04-05T04:00:00Z"),
         ("Asia/Kathmandu", "2026-11-21T18:00:00Z", "2026-11-21T18:15:00Z"),
         ("UTC", "2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z"),
@@ -285,7 +285,7 @@ struct RefreshServiceTests {
             try await scene.running {
                 try await scene.register("ann")
                 try await scene.isDone("ann")
-                /// What one ask costs, with whatever was committed since the last one was done.
+                /// Returns the number of commits of one ask, including every commit since the previous ask was done.
                 func commitsOfAnAsk() async throws -> Int {
                     try await scene.ask("ann")
                     try await scene.isDone("ann")
@@ -294,13 +294,13 @@ struct RefreshServiceTests {
                 let first = try await commitsOfAnAsk()
                 let second = try await commitsOfAnAsk()
                 scene.clock.advance(by: .seconds(3600))
-                // Whoever had woken in that hour would have committed before this ask was done.
+                // A service that had woken in that hour would have committed before this ask was done.
                 #expect(try await commitsOfAnAsk() - second == second - first)
             }
         }
     }
 
-    /// A store in which a computation is due for ever, since its row cannot be read.
+    /// A store in which a computation is always due, because its row cannot be read.
     private final class StuckStore: RefreshStore {
         let inner: SQLiteStore
         private let clock: SteppedClock
@@ -333,7 +333,7 @@ struct RefreshServiceTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await service.run() }
                 try await scene.until { scene.clock.nextWake != nil || store.claims > 100 }
-                // At first, and because it is due.
+                // One claim at the start, and one because the computation is due.
                 #expect(store.claims == 2)
                 await scene.clock.advanceToSleeper(RefreshService.Limits().fruitlessPause)
                 try await scene.until { store.claims == 3 }

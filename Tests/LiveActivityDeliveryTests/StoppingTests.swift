@@ -49,7 +49,7 @@ struct StoppingTests {
             clock.advance(by: .seconds(20))
             try await first.perform { _ async throws in
                 await first.sender.received(1)
-                // Its disk is gone in the same moment: nothing is settled any more.
+                // Its disk fails at the same moment, so nothing is settled any more.
                 first.store.set { $0.failsSettlements = true }
                 throw Stage.Crash()
             }
@@ -90,13 +90,13 @@ struct StoppingTests {
                 stage.store.set { $0.failsSettlements = false }
                 sender.release()
                 #expect(try await stage.lane()?.flight != nil)
-                // The lease ends: both may have it, and get it once more.
+                // The lease ends. Both phones may have the push, and get it once more.
                 await stage.clock.advanceToSleeper(.milliseconds(8500)...(.seconds(16)))
                 await stage.sender.received(4)
                 await stage.settled(1)
                 #expect(try await stage.phones().map(\.sentRevision) == [1, 1])
             }
-            // The service has ended: nothing but the second flight was ever written.
+            // The service has ended, and only the second flight was ever written.
             #expect(stage.store.now.settlements == 1 && sender.pushes.count == 4)
         }
     }

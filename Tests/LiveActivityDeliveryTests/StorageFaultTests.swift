@@ -21,10 +21,10 @@ struct StorageFaultTests {
     }
 }
 
-/// One activity, some phones, and everything that goes wrong.
+/// One activity, some phones, and every fault.
 private final class Trial: Sendable {
     private struct Phone {
-        /// Pushes to start that APNs took.
+        /// Number of starts that APNs accepted.
         var starts = 0
         var timestamp: Int64 = 0
         var step = 0
@@ -53,7 +53,7 @@ private final class Trial: Sendable {
         world = Mutex(World(dice: dice, phones: Array(repeating: Phone(), count: count)))
     }
 
-    /// What should not have been.
+    /// Violations of the rules.
     var faults: [String] { world.withLock(\.faults) }
 
     private func roll(_ sides: Int) -> Int { world.withLock { $0.dice.roll(sides) } }
@@ -104,9 +104,9 @@ private final class Trial: Sendable {
         }
     }
 
-    // MARK: - Who calls
+    // MARK: - Callers
 
-    /// As a caller does: again until it is told that it stands.
+    /// Commits as a caller does: repeats the command until the store confirms it.
     private func commit<C: Command>(_ command: C) async throws {
         for _ in 0..<100 {
             if let result = try? await store.commit(command) {
@@ -136,7 +136,7 @@ private final class Trial: Sendable {
             RegisterPushToStartToken(app: app, id: id, type: "order", token: Self.startToken(phone), now: clock.wall))
     }
 
-    /// The app learns of a card that was started, and reports it with its token.
+    /// Reports the started cards with their tokens, as the app does when it learns of them.
     private func reportCards() async throws {
         let started = world.withLock { world in
             world.phones.indices.filter { world.phones[$0].starts > 0 && !world.phones[$0].isReported }
@@ -157,7 +157,7 @@ private final class Trial: Sendable {
         for phone in 0..<count { try await register(phone) }
         store.set(ReferenceStore.Faults(fails: 10, crashes: 8, isUnknown: 8))
         let sender = sender()
-        // The first process is killed amid its work.
+        // The first process is killed in the middle of its work.
         try await perform(sender, node: 1) {
             for step in 1...12 { try await act(step, sender) }
         }
@@ -185,7 +185,7 @@ private final class Trial: Sendable {
         }
     }
 
-    /// Until nothing happens by itself any more.
+    /// Waits until nothing happens by itself any more.
     private func rest(_ sender: ScriptedSender) async {
         var (quiet, last) = (0, (-1, -1))
         while quiet < 60, !Task.isCancelled {
@@ -212,7 +212,7 @@ private final class Trial: Sendable {
         }
     }
 
-    // MARK: - What should be
+    // MARK: - Checks
 
     private func isDone(_ newest: Int) -> Bool {
         let rows = store.rows
@@ -233,7 +233,7 @@ private final class Trial: Sendable {
         if rows.lanes.values.joined().contains(where: { $0.flight != nil }) { faults.append("a flight stays open") }
         for (index, phone) in phones.enumerated() {
             let card = rows.cards[.init(1, DeviceKey(index + 1))]
-            // A start whose fate is not known forbids another for hours.
+            // A start with an unknown fate forbids another one for hours.
             if phone.starts == 0, card?.state != .unconfirmed {
                 faults.append("phone \(index) was not started: \(card.map { "\($0)" } ?? "no card")")
             }

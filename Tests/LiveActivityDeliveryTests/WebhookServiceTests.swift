@@ -10,11 +10,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The loop that tells endpoints, over the real store and a clock that the test moves.
+/// The loop that delivers webhooks, over the real store and a clock that the test moves.
 struct WebhookServiceTests {
     private static let key = WebhookKey(Sample.bundleID, "backend")
 
-    /// Has events told, all in one commit.
+    /// Records events, all in one commit.
     private struct Tell: Command {
         let events: [EventRecord]
         var keys: [SnapshotKey] { [] }
@@ -25,7 +25,7 @@ struct WebhookServiceTests {
         }
     }
 
-    /// An endpoint that does what the test says, and keeps what it was told.
+    /// An endpoint that the test controls and that keeps the events it received.
     private final class Endpoint: Sendable {
         private struct State {
             var told: [EventNumber] = []
@@ -52,7 +52,7 @@ struct WebhookServiceTests {
             return answer(message.event.number)
         }
 
-        /// Waits until it was told so many times since it was made.
+        /// Waits until the endpoint was called this many times since it was made.
         func wasTold(_ count: Int) async {
             guard told.count < count else { return }
             for await _ in calls where told.count >= count { return }
@@ -84,7 +84,7 @@ struct WebhookServiceTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Runs a service for as long as the body does; then it is cancelled, as if the process had died.
+    /// Runs a service while the body runs. Then the service is canceled, as if the process had died.
     private static func running(
         _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
         metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
@@ -92,7 +92,7 @@ struct WebhookServiceTests {
         let service = service(store, endpoint, clock: clock, metrics: metrics)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
-            // The endpoint is known, so that nothing is missed.
+            // The endpoint is known, so that it misses no event.
             while try await store.webhooks().isEmpty, !Task.isCancelled { await Task.yield() }
             try await body()
             group.cancelAll()
@@ -107,7 +107,7 @@ struct WebhookServiceTests {
             store, .init(key: key, kinds: kinds) { endpoint.take($0) }, clock: clock, metrics: metrics, body)
     }
 
-    /// An endpoint that never answers, until it is cancelled; the stream says that it was called.
+    /// Returns an endpoint that never answers until it is canceled. The stream reports its calls.
     private static func hung() -> (WebhookService.Endpoint, begun: AsyncStream<Void>) {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let endpoint = WebhookService.Endpoint(key: key) { _ in

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What `islet doctor` says of addresses: whether they can be reached, not how they answer.
+/// Checks of addresses in `islet doctor`: whether they can be reached, not how they answer.
 struct AddressCheckTests {
     @Test func `what takes a call and ends the connection is reached`() async throws {
         #expect(try await problem("http") == nil)
@@ -29,7 +29,7 @@ struct AddressCheckTests {
         }
     }
 
-    /// Of a server that ends each connection once it has read something.
+    /// Returns the problem of a server that ends each connection once it has read something.
     private func problem(_ scheme: String) async throws -> AddressCheck.Problem? {
         let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in

@@ -5,7 +5,7 @@ import LoopbackServer
 import NIOCore
 import Testing
 
-/// A small document over HTTP: what is read, and what is not.
+/// Small documents over HTTP: which are read, and which are refused.
 struct DocumentAddressTests {
     private static func read(
         _ url: String, allowPrivate: Bool = true, timeout: Duration = .seconds(60)

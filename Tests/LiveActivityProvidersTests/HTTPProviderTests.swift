@@ -11,7 +11,7 @@ import OutboundHTTP
 import TestSupport
 import Testing
 
-/// Real calls to a real server on the loopback.
+/// Real calls to a real server on loopback.
 struct HTTPProviderTests {
     private static let secret = "whsec_" + Data((0..<32).map { UInt8($0) }).base64EncodedString()
 

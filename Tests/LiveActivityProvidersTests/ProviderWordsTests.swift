@@ -5,7 +5,7 @@ import LiveActivityProviders
 import TestSupport
 import Testing
 
-/// What a provider in the process is asked and says, in the words of the core: nothing is lost on the way.
+/// Questions to a provider in the process, and its answers, in the core's types. Nothing is lost in the conversion.
 struct ProviderWordsTests {
     private struct Provider: ActivityProvider {
         let reply: @Sendable (ProviderQuestion) throws -> ProviderAnswer?

@@ -10,7 +10,7 @@ import LoopbackServer
 import TestSupport
 import Testing
 
-/// Real calls to a real endpoint on the loopback.
+/// Real calls to a real endpoint on loopback.
 struct WebhookTargetTests {
     private static let secretText = "whsec_" + Data((0..<32).map { UInt8($0) }).base64EncodedString()
 

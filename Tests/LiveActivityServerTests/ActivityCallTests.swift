@@ -71,7 +71,7 @@ private let order = #"{"type":"Order","state":{"step":1},"attributes":{"shop":"R
             try await fixture.registerPhone()
             _ = try await fixture.put("/v1/activities/order-1", order)
             _ = try await fixture.deliver()
-            // The clock stands still: the push of this very call is out already when it is repeated.
+            // The clock stands still. The call's own push has already left when the call is repeated.
             let again = try await fixture.put("/v1/activities/order-1", order)
             #expect(again["/changed"] == false)
             #expect(again["/phones/start"] == 1)

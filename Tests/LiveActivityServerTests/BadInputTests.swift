@@ -5,7 +5,7 @@ import LiveActivityServer
 import LiveActivityStorage
 import Testing
 
-/// A request that must be refused, and how.
+/// A request that must be refused, and the expected refusal.
 struct BadInput: Sendable, CustomTestStringConvertible {
     let method: HTTPRequest.Method
     let path: String
@@ -32,14 +32,14 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.put, path, body, 422, "invalid_body", pointer)
     }
 
-    /// What APNs would take and iOS would ignore.
+    /// Returns an input that APNs would accept and iOS would ignore.
     static func ignored(
         _ method: HTTPRequest.Method, _ path: String, _ body: String, _ pointer: String
     ) -> BadInput {
         BadInput(method, path, body, 422, "ignored_by_ios", pointer)
     }
 
-    // MARK: - Of every call with a body
+    // MARK: - Every call with a body
 
     static let paths: [(HTTPRequest.Method, String)] = [
         (.put, "/v1/activities/order-1"), (.post, "/v1/activities/order-1/end"), (.put, "/v1/devices/phone-1"),
@@ -71,7 +71,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput($0, $1, "", 400, "invalid_json", "")
     }
 
-    // MARK: - Of one call
+    // MARK: - Single calls
 
     private static let activity = "/v1/activities/order-1"
 
@@ -297,7 +297,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         BadInput(.post, "/v1/webhooks/nobody/enable", "", 404, "unknown_webhook"),
     ]
 
-    // MARK: - Of paths
+    // MARK: - Paths
 
     static let ids: [BadInput] =
         ["%00", "a%0Ab", "%7F", String(repeating: "x", count: 257)].flatMap { id in
@@ -362,7 +362,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct BadInputTests {
-    /// What stands in the database while bad requests come: an activity, a phone with a card, an ended activity.
+    /// Prepares the database for bad requests: an activity, a phone with a card, and an ended activity.
     private static func prepare(_ fixture: Fixture) async throws {
         try await fixture.registerPhone()
         #expect(
@@ -404,12 +404,12 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             .userDiffers, .deviceTaken, .tooManyAwaiting, .tooManyCards, .tooManyDevices, .tooManyTokens,
             .deviceChangesHands, .scopeMissing,
             .originRefused, .appNotConfigured, .unsupportedMediaType,
-            // Headers have a table of their own, see the tests of conditions.
+            // Headers have a table of their own: see the tests of conditions.
             .invalidHeader, .revisionDiffers, .idempotencyKeyReused, .eventsErased,
-            // They need more than a request: see the tests of phones and of the store.
+            // These need more than a request: see the tests of phones and of the store.
             .deadToken, .noStateYet, .sessionReplaced, .sessionClosed, .storageUnavailable, .commitUnknown, .overloaded,
             .notReady, .requestTimeout, .rateLimited, .trialTooLong,
-            // Nothing refuses with them today, or it would be a fault of ours.
+            // No call returns these today, or they would be a fault of the server.
             .typeMisconfigured, .internalError,
         ]
         #expect(Set(Problem.Code.allCases.map(\.rawValue)) == codes.union(elsewhere.map(\.rawValue)))

@@ -38,7 +38,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
                     413, 200, 422,
                 ])
             #expect(replies.map { $0["/line"]?.int ?? 0 } == [1, 2] + Array(4...24))
-            // As the header is refused by a call of its own.
+            // The call itself refuses the header in the same way.
             #expect(replies.last?["/body/pointer"] == "/idempotencyKey")
             #expect(replies[0]["/body"] == ["revision": 1, "changed": true, "phase": "active"])
             #expect(replies[1]["/body/code"] == "invalid_json")
@@ -113,7 +113,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
             try await SocketClient.connect(to: address) { client in
                 try await client.begin("/v1/batch", key: fixture.keys[.backend]?.text ?? "")
                 let count = 3000
-                // Broken lines have long answers: more than the buffers between the two hold.
+                // Broken lines have long answers, more than the buffers between client and server hold.
                 for start in stride(from: 0, to: count, by: 100) {
                     try await client.send(
                         (start..<(start + 100)).map { $0 % 10 == 0 ? put("a\($0)", 1) : "{" }
@@ -164,7 +164,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
                 fixture.clock.advance(.seconds(59))
                 try await client.send("\n" + put("a", 2) + "\n")
                 #expect(try await client.nextLine()?["/status"] == 200)
-                // A line that goes on is none, nor is an empty one.
+                // Neither an unfinished line nor an empty one counts as a whole line.
                 fixture.clock.advance(.seconds(60))
                 try await client.send("\n{")
                 try await client.send("\n" + put("a", 3) + "\n")
@@ -183,7 +183,7 @@ private func put(_ id: String, _ step: Int, _ more: String = "") -> String {
         try await withListeningServer(limits: limits) { fixture, address in
             for _ in 0..<3 {
                 try await SocketClient.connect(to: address) { client in
-                    // The place of the one before is free again, sooner or later.
+                    // The previous client's place becomes free after a while.
                     try await client.begin("/v1/batch", key: fixture.keys[.backend]?.text ?? "", untilTaken: true)
                     try await client.send(put("a", 1) + "\n" + #"{"method":"#)
                     #expect(try await client.nextLine()?["/status"] == 200)

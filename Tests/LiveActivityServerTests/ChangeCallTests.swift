@@ -75,7 +75,7 @@ private let order = #"{"type":"Order","state":{"step":1,"eta":{"min":4,"max":9}}
             #expect(reply.count == 3 && reply.allSatisfy { $0.json?.object?["status"] == 200 })
             #expect(reply.last?["/body/added"] == 500 && reply.last?["/body/removed"] == 1)
             #expect(reply.last?["/body/members"] == 2500)
-            // Again, each page, in any order.
+            // Each page once more, in any order.
             for line in try await fixture.stream(path + "/audience", [first[1], first[2], first[0]]) {
                 #expect(line["/body/added"] == 0 && line["/body/removed"] == 0 && line["/body/members"] == 2500)
             }
@@ -85,7 +85,7 @@ private let order = #"{"type":"Order","state":{"step":1,"eta":{"min":4,"max":9}}
             #expect(replies[2]["/status"] == 409 && replies[2]["/body/code"] == "session_replaced")
             let late = try await fixture.call(.post, path + "/audience", page("s2", names[30..<40]))
             #expect(late.code == "session_closed")
-            // A whole audience takes the place of a session, too.
+            // A whole audience also replaces a session.
             _ = try await fixture.call(.post, path + "/audience", page("s3", names[..<1]))
             #expect(try await fixture.call(.post, path + "/audience", #"{"replace":["ada"]}"#)["/members"] == 1)
             #expect(
@@ -127,7 +127,7 @@ private let order = #"{"type":"Order","state":{"step":1,"eta":{"min":4,"max":9}}
                     #expect(reply.status == 200 && reply["/dryRun"] == true, "\(method) \(path)")
                     #expect(reply["/devices"]?.array?.count == phones, "\(method) \(path)")
                     #expect(try fixture.contents() == before)
-                    // Then it is made, and the same follows.
+                    // The call is then made, and has the same effect.
                     guard method == .put, !isNew else { continue }
                     #expect(reply["/revision"] == 2 && reply["/phones/start"] == 3)
                     #expect(reply["/devices/0/course"] == "start" && reply["/devices/0/reason/code"] == "first-state")
@@ -176,7 +176,7 @@ private let order = #"{"type":"Order","state":{"step":1,"eta":{"min":4,"max":9}}
             #expect(try await ids("newest=true&user=ada") == ["a3", "a2", "a1"])
             #expect(try await ids("newest=true&user=ada&phase=active") == ["a2", "a1"])
             #expect(try await ids("newest=false&phase=ended") == ["a3"])
-            // From any place of the list it is read on either way.
+            // The list can be read in both directions from any place.
             let place = try await fixture.call(.get, "/v1/activities?limit=4")["/next"]?.string ?? ""
             for (more, rest) in [("", ["a5", "a6"]), ("&newest=true", ["a3", "a2"])] {
                 let page = try await fixture.call(.get, "/v1/activities?limit=2&after=\(place)\(more)")

@@ -12,7 +12,7 @@ private func state(_ step: Int, _ more: String = "") -> String {
 }
 
 extension Fixture {
-    /// As the backend, with headers.
+    /// Makes a call as the backend, with headers.
     func call(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, ifMatch: String? = nil,
         idempotencyKey: String? = nil
@@ -99,11 +99,11 @@ extension Fixture {
             #expect(try await fixture.call(.delete, order + "?sequence=5")["/superseded"] == true)
             let end = try await fixture.call(.post, order + "/end", #"{"sequence":9}"#)
             #expect(end["/changed"] == true)
-            // Late calls after the end are late, not refused.
+            // Late calls after the end are superseded, not refused.
             #expect(try await fixture.put(order, state(7, #","sequence":7"#))["/superseded"] == true)
             #expect(try await fixture.call(.patch, order, #"{"sequence":8}"#)["/superseded"] == true)
             #expect(try await fixture.put(order, state(7)).code == "activity_ended")
-            // A new run counts anew.
+            // A new run starts a new sequence.
             let again = try await fixture.put(order, state(1, #","sequence":1,"reopen":true"#))
             #expect(again["/changed"] == true && again["/superseded"] == nil)
             #expect(try await fixture.put(order, state(1, #","sequence":1"#))["/superseded"] == true)
@@ -186,9 +186,9 @@ extension Fixture {
             (.post, order + "/end", "{}"), (.delete, order, nil),
             (.delete, "/v1/devices/phone/credential", nil), (.delete, "/v1/devices/phone", nil),
         ]
-        // A batch has one for each of its lines.
+        // A batch has one key for each of its lines.
         #expect(writes.count == Route.all.filter { !$0.scopes.isEmpty && $0.takesKey }.count - 1)
-        // What these repeat does no harm; that they refuse a key is tested with them.
+        // Repeating these calls does no harm. Their own tests check that they refuse a key.
         #expect(
             Route.all.filter { $0.method != .get && !$0.takesKey }.map(\.path.description) == [
                 "/v1/webhooks/{webhook}/replay", "/v1/webhooks/{webhook}/discard", "/v1/webhooks/{webhook}/enable",

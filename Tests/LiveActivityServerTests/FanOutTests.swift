@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// One activity, many people and phones: what the answers say, and who sees what while people come and go.
+/// One activity with many people and phones: the answers, and who sees what while people join and leave.
 struct FanOutTests {
     private func users(_ range: Range<Int>) -> String { range.map { "\"u\($0)\"" }.joined(separator: ",") }
 
@@ -16,7 +16,7 @@ struct FanOutTests {
         #"{"type":"Order","state":{"step":\#(step)}\#(more)}"#
     }
 
-    /// Of twelve phones four have no token, two are below 17.2, one is disabled.
+    /// Registers twelve phones: four have no token, two have an iOS before 17.2, and one is disabled.
     private func register(_ fixture: Fixture) async throws {
         for number in 0..<12 {
             let system = number < 2 ? "17.1" : "18.1"
@@ -98,7 +98,7 @@ struct FanOutTests {
             fixture.clock.advance(.seconds(5))
             _ = try await fixture.deliver()
             fixture.clock.advance(.seconds(1))
-            // One leaves: their card is ended, the others' go on.
+            // One leaves: their card is ended, and the others' continue.
             let left = try await fixture.call(.post, "/v1/activities/raid/audience", #"{"remove":["u0"]}"#)
             #expect(left["/phones/update"] == 1)
             fixture.clock.advance(.seconds(5))
@@ -106,7 +106,7 @@ struct FanOutTests {
             _ = try await fixture.put("/v1/activities/raid", put(2))
             fixture.clock.advance(.seconds(5))
             #expect(try await fixture.deliver() == [.update, .update])
-            // Back again: with the newest state.
+            // Back again, with the newest state.
             fixture.clock.advance(.seconds(70))
             _ = try await fixture.put("/v1/devices/d0/instances/card0", #"{"type":"Order","state":"ended"}"#)
             _ = try await fixture.call(.post, "/v1/activities/raid/audience", #"{"add":["u0","u3"]}"#)

@@ -7,7 +7,7 @@ import LiveActivityStorage
 import StorageSQLite
 import Testing
 
-/// Random bodies that often are nearly right: fields of the API with values of any kind.
+/// Random bodies that are often nearly right: fields of the API with values of any kind.
 struct BodyDice {
     var dice: SplitMix64
 
@@ -52,14 +52,14 @@ struct BodyDice {
         return object
     }
 
-    /// The path, often with a query that the route knows.
+    /// Returns the path, often with a query that the route knows.
     mutating func query(of route: Route, _ path: String) -> String {
         guard chance(20), !route.query.isEmpty else { return path }
         return path + "?" + pick(route.query) + "="
             + pick(["true", "false", "1", "0", "-1", "zz", "active", "Order", ""])
     }
 
-    /// Conditions and keys, good and bad.
+    /// Returns conditions and keys, valid and invalid.
     mutating func headers() -> HTTPFields {
         var headers = HTTPFields()
         if chance(20) { headers[.ifMatch] = pick(["*", "\"1\"", "\"2\", \"3\"", "W/\"1\"", "1", "\"", ","]) }
@@ -67,7 +67,7 @@ struct BodyDice {
         return headers
     }
 
-    /// A good body of a route, with some members replaced, removed or added; sometimes bytes are broken.
+    /// Returns a good body of a route with some members replaced, removed or added. Sometimes bytes are broken.
     mutating func body(of good: JSONObject) -> String {
         var object = chance(20) ? self.object(0) : good
         for key in object.keys where chance(20) { object[key] = chance(30) ? nil : value(1) }
@@ -148,7 +148,7 @@ struct BodyDice {
                 before = after
                 if dice.chance(10) { fixture.clock.advance(.seconds(30)) }
             }
-            // A fuzz that is refused every time, or never, tests nothing.
+            // A fuzz test whose inputs are always refused, or never, tests nothing.
             #expect(taken > 30 && refused > 30, "seed \(seed): \(taken) taken, \(refused) refused")
         }
     }

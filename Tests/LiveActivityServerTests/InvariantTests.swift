@@ -5,12 +5,12 @@ import LiveActivityServer
 import Synchronization
 import Testing
 
-/// Two of the invariants, at the door, by a thousand calls each.
+/// Two of the invariants at the HTTP API, with a thousand calls each.
 struct InvariantTests {
     private static let cases = 1000
     private static let marker = "for-pizza-alone"
 
-    /// A call of any kind, about ids that are another app's.
+    /// Returns a call of any kind about ids of another app.
     private static func call(
         _ dice: inout SplitMix64, token: String
     ) -> (method: HTTPRequest.Method, path: String, body: String?) {
@@ -52,7 +52,7 @@ struct InvariantTests {
         }
     }
 
-    /// All that the app itself can read.
+    /// Returns everything that the app itself can read.
     private static func view(_ fixture: Fixture) async throws -> [String] {
         var texts: [String] = []
         for number in 0..<4 {
@@ -83,7 +83,7 @@ struct InvariantTests {
                 #expect(reply.status < 500, "case \(number): \(call.method) \(call.path): \(reply.text)")
                 accepted += reply.status < 300 ? 1 : 0
             }
-            // The other app may have things under the same names: they are others.
+            // The other app may have objects under the same names. They are separate.
             #expect(accepted > 100)
             #expect(try await Self.view(fixture) == before)
         }
@@ -97,7 +97,7 @@ struct InvariantTests {
             var dice = SplitMix64(seed: 8)
             for number in 0..<Self.cases {
                 let secret = token("mine-\(number % 50)")
-                // Whole, cut short, in capitals, with something that is no digit.
+                // The secret whole, cut short, in uppercase, and with a character that is not a digit.
                 let forms = [secret, String(secret.dropLast()), secret.uppercased(), secret + "zz"]
                 var call = Self.call(&dice, token: forms[Int(dice.next() % 4)])
                 if call.body?.contains("\"status\":") == true { call.body = #"{"type":"Order","state":{}}"# }

@@ -72,7 +72,7 @@ import Testing
         if let first { _ = window.finish(first, [1, 2, 3]) }
         #expect(!window.hasRoom)
         let bytes = window.takeAnswers()
-        // Taken is not written: the connection may be slow.
+        // Accepted bytes are not yet written, because the connection may be slow.
         #expect(bytes == [1, 2, 3] && !window.hasRoom)
         window.written(3)
         #expect(window.hasRoom)

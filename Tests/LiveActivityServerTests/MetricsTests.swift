@@ -218,7 +218,7 @@ private struct Exposition {
 
     func number(_ name: String) -> Double? { lines.first { $0.name == name }?.value }
 
-    /// The series whose names begin so, by what stands between the braces.
+    /// Returns the series whose names have this prefix, by the text between the braces.
     subscript(_ prefix: String) -> [String: Double] {
         Dictionary(
             lines.filter { $0.name.hasPrefix(prefix) }.map {

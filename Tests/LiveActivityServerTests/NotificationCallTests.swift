@@ -56,7 +56,7 @@ import Testing
             #expect(try again["/devices"] == 1 && fixture.contents() == before)
             let other = try await fixture.call(.post, Self.path, #"{"id": "n1", "alert": {"title": "Bye"}}"#)
             #expect(other.code == "idempotency_key_reused")
-            // Of another person it is another one.
+            // An id belongs to its person, so another person's is a different notification.
             let bob = try await fixture.call(.post, "/v1/users/bob/notifications", hello)
             #expect(bob.status == 200 && bob["/devices"] == 0)
         }

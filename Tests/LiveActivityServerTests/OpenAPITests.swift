@@ -12,7 +12,7 @@ import Testing
 @Suite struct OpenAPITests {
     private static let document = Described.document
 
-    /// Of each path its methods, as the description has them.
+    /// The methods of each path, according to the description.
     private static var described: Set<String> {
         var names: Set<String> = []
         for (path, item) in document.object?["paths"]?.object ?? [:] {
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `every problem has its place, and every schema is referred to and complete`() {
         let all = Route.all.reduce(into: Set<Problem.Code>()) { $0.formUnion($1.problems) }
-        // What is answered before a route is found.
+        // Codes of answers that precede routing.
         #expect(Set(Problem.Code.allCases).subtracting(all) == [.methodNotAllowed])
         let text = Self.document.text
         for name in Self.document.object?["components"]?.object?["schemas"]?.object?.keys ?? [] {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    // MARK: - Examples, run
+    // MARK: - Examples
 
     private static let order = [
         "registerDevice", "reportPushToStartToken", "setActivity", "patchActivity", "changeAudience", "reportCard",

@@ -47,7 +47,7 @@ import Testing
             #expect(try await fixture.put("/v1/devices/phone-1/push-to-start-tokens/Order", token).json == expected)
             let inventory = #"{"sequence":1,"instances":[]}"#
             #expect(try await fixture.put("/v1/devices/phone-1/instances", inventory).json == expected)
-            // A card that is there is only kept up to date: its attributes are fixed.
+            // An existing card is only updated, because its attributes are fixed.
             let report = #"{"type":"Order","activity":"order-1","state":"active"}"#
             let shown = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
             #expect(shown["/activities/0/attributes"] == nil)
@@ -97,7 +97,7 @@ import Testing
             #expect(reply.status == 200)
             #expect(reply["/activities/0/phase"] == "ended")
             #expect(try await fixture.call(.delete, "/v1/devices/nobody").code == "unknown_device")
-            // A card that it reports later, of an activity it had no part in, is only ended.
+            // A card that the phone reports later, of an activity whose audience it was not in, is only ended.
             _ = try await fixture.put("/v1/activities/order-2", #"{"type":"Order","state":{"secret":1}}"#)
             let late = #"{"type":"Order","activity":"order-2","state":"active","token":"\#(token("late"))"}"#
             let told = try await fixture.put("/v1/devices/phone-1/instances/card-2", late)
@@ -226,7 +226,7 @@ import Testing
             #expect(view["/phase"] == "announced")
             #expect(view["/devices/0/device"] == "my phone/1")
             #expect(view["/devices/0/localID"] == "card:1")
-            // A phone that spoke first is told nothing before the backend has.
+            // A phone that reports before the backend gets no state until the backend has set one.
             #expect(try await fixture.put("/v1/devices/my%20phone%2F1", #"{"user":"ada"}"#)["/activities"] == [])
             let end = try await fixture.call(.post, "/v1/activities/order-1/end")
             #expect(end.status == 409 && end.code == "no_state_yet")

@@ -12,7 +12,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// A store whose every call fails the same way.
+/// A store in which every call fails with the same error.
 private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, WebhookStore {
     let error: StorageError
     let knownKey: APIKeyRecord?
@@ -85,7 +85,7 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func events(numbered: [EventNumber]) async throws(StorageError) -> [StoredEvent] { throw error }
 }
 
-/// Keeps what is logged.
+/// Records the log.
 private struct RecordingHandler: LogHandler {
     let lines: Lines
     var metadata: Logger.Metadata = [:]
@@ -128,7 +128,7 @@ private struct RecordingHandler: LogHandler {
                 time: TestClock().source, dice: { 1 }, logger: quiet)
             try await server.application.test(.router) { client in
                 for route in Route.all where !route.scopes.isEmpty {
-                    // These tell what the process knows: with a key that is known they ask the store for nothing.
+                    // These answers come from the process's memory. With a known key they do not query the store.
                     let asksNothing = ["/v1/types", "/v1/overview", "/v1/alerts"].contains(route.path.description)
                     if asksNothing, knownKey != nil { continue }
                     let path = route.path.filled { $0 == "type" ? "Order" : "x" }
@@ -138,7 +138,7 @@ private struct RecordingHandler: LogHandler {
                             uri: path, method: route.method, headers: [.authorization: "Bearer \(key.text)"], body: body
                         ))
                     if route.path.description == "/v1/batch", knownKey != nil {
-                        // The stream had begun; its line says it.
+                        // The stream had begun, so its line carries the error.
                         #expect(reply["/status"] == 503 && reply["/body/code"]?.string == code)
                         continue
                     }

@@ -4,9 +4,9 @@ import LiveActivityStorage
 import StorageSQLite
 import Testing
 
-/// A clock that was hours ahead when APNs had trouble, and is right again.
+/// A clock that was hours ahead while APNs had trouble, and is right again.
 struct SetBackClockTests {
-    /// For the whole lane, and for one phone.
+    /// Trouble of the whole lane, and of one phone.
     @Test(arguments: [
         PushAnswer(status: 503, reason: .known(.serviceUnavailable)),
         PushAnswer(status: 429, reason: .known(.tooManyRequests)),
@@ -31,7 +31,7 @@ struct SetBackClockTests {
                 sent += try await fixture.deliver()
             }
             #expect(sent == [.update])
-            // Once: the next round finds nothing that is new.
+            // Happens once: the next round finds nothing new.
             fixture.clock.advance(.seconds(5))
             while try await fixture.store.prune(PruneLimits(), at: fixture.clock.now) {}
             #expect(try await fixture.deliver() == [])

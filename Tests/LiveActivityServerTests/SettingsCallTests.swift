@@ -8,7 +8,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// What is configured, how the server does, and what a timeline keeps of a change.
+/// Configuration, status of the server, and a timeline's record of a change.
 @Suite struct SettingsCallTests {
     @Test func `types are told with contract, policy and view`() async throws {
         var view = CardView()
@@ -91,7 +91,7 @@ import Testing
             let reply = try await fixture.call(.get, "/v1/overview")
             #expect(reply["/samples/0/pushes"] == ["accepted": 5, "token_dead": 2, "connection": 1])
             #expect(reply["/samples/0/reasons"] == ["Unregistered": 2, "connection": 1])
-            // In an outage nothing is accepted: how late states are is told by the attempts that fail.
+            // In an outage nothing is accepted, so the failing attempts show how late the states are.
             #expect(reply["/samples/0/lag/counts"] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
             #expect(reply["/samples/0/failedLag/counts"] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0])
         }
@@ -144,7 +144,7 @@ import Testing
                 #expect(push["bytes"]?.int == push["payload"]?.bytes.count)
             }
             #expect(!reply.text.contains(token("card")))
-            // A page that does not hold the change itself knows it all the same.
+            // A page without the change itself still has its data.
             let next = try #require(try await fixture.call(.get, "/v1/activities/a/timeline?limit=1")["/next"]?.string)
             let page = try await fixture.call(.get, "/v1/activities/a/timeline?payloads=true&limit=1&after=\(next)")
             #expect(page["/entries/0/payload/aps/event"] == "start")

@@ -68,7 +68,7 @@ import Testing
             let put = try await fixture.put("/v1/activities/order-1", #"{"type":"Order","state":{"step":3}}"#)
             #expect(put["/phones/pending"] == 1)
             #expect(put["/reasons"] == [["reason": "halted", "count": 1]])
-            // Once nobody is behind any more, nothing waits for the fault.
+            // Once no phone is behind, nothing waits for the fault.
             let report = #"{"type":"Order","activity":"order-1","state":"dismissed"}"#
             _ = try await fixture.put("/v1/devices/phone-1/instances/card-1", report)
             fixture.clock.advance(.seconds(120))
@@ -103,7 +103,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 5, 100])
     func `the timeline is paged, oldest first, whatever the size of a page`(limit: Int) async throws {
         try await withServer { fixture in
-            // Three phones, so that one settlement is one row of three entries.
+            // Three phones, so that one settlement is one row with three entries.
             for name in ["a", "b", "c"] { try await fixture.registerPhone(name, user: "u-\(name)") }
             _ = try await fixture.put(
                 "/v1/activities/x", #"{"type":"Order","state":{"n":1},"audience":{"users":["u-a","u-b","u-c"]}}"#)

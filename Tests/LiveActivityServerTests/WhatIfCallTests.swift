@@ -6,12 +6,12 @@ import LiveActivityServer
 import LiveActivityStorage
 import Testing
 
-/// What a policy would have made of a recorded day: what is read, asked and answered.
+/// Trials of a policy on a recorded day: reads, questions and answers.
 @Suite struct WhatIfCallTests {
     private static let path = "/v1/types/Order/what-if"
     private static let words = #"{"policy":{"coalescingWindow":"30s"}}"#
 
-    /// An activity of two changes, delivered, and one of another type.
+    /// Records an activity with two changes, delivered, and one of another type.
     private static func record(_ fixture: Fixture) async throws {
         try await fixture.registerPhone()
         let first =
@@ -164,7 +164,7 @@ import Testing
             #expect(late["/detail"]?.string?.contains("7 s") == true)
             #expect(try await fixture.call(.post, Self.path, Self.words).code == "internal_error")
             #expect(try await fixture.call(.post, Self.path, Self.words).code == "overloaded")
-            // The time runs for both policies together.
+            // The time limit holds for both policies together.
             let trial = try #require(recorder.played.first)
             #expect(!trial.isOver())
             fixture.clock.advance(.seconds(7))

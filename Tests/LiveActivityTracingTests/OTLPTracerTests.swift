@@ -12,7 +12,7 @@ struct OTLPTracerTests {
 
     private final class Dice: Sendable {
         private let next = Mutex<UInt64>(0)
-        /// 1, 2, 3: the chance that is made of them is next to nothing.
+        /// Returns 1, 2, 3 and so on. A fraction made of these is nearly zero.
         func roll() -> UInt64 {
             next.withLock {
                 $0 += 1

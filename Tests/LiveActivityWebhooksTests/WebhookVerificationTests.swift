@@ -70,7 +70,7 @@ import Testing
         var headers = Self.headers
         headers["webhook-signature"] = "v1,AAAA v1a,xyz \(Self.signature) v2,BBBB"
         #expect(try outcome([Self.secret], headers) == nil)
-        // What is no base64 does not end the search.
+        // An entry that is not Base64 does not end the search.
         headers["webhook-signature"] = "v1,-- v1, \(Self.signature)"
         #expect(try outcome([Self.secret], headers) == nil)
         #expect(try outcome(["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSx", Self.secret]) == nil)

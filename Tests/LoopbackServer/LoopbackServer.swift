@@ -4,14 +4,14 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A call that a server of a test got.
+/// A call that a test's server received.
 package struct Asked: Sendable {
     package var method: HTTPRequest.Method
     package var path: String
     package var headers: HTTPFields
     package var body: [UInt8]
 
-    /// Each header by its name in small letters.
+    /// The headers by their lowercase names.
     package var fields: [String: String] {
         Dictionary(headers.map { ($0.name.canonicalName, $0.value) }, uniquingKeysWith: { $1 })
     }
@@ -20,8 +20,8 @@ package struct Asked: Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Runs a real HTTP server on a free port of the loopback for as long as the work lasts: it answers what the test says,
-/// and keeps what it was asked.
+/// Runs a real HTTP server on a free port of loopback while the work runs. It gives the test's answers and keeps the
+/// calls.
 package func withLoopbackServer(
     _ respond: @escaping @Sendable (Asked) -> Response,
     _ work: @escaping @Sendable (_ address: String, _ asked: @Sendable () -> [Asked]) async throws -> Void

@@ -12,7 +12,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-/// Real calls on the loopback: whom they reach, and how they end.
+/// Real calls on loopback: the servers that they reach, and their ends.
 @Suite(.timeLimit(.minutes(2))) struct OutboundClientTests {
     private static func request(
         _ url: String, timeout: Duration = .seconds(30), limit: Int = 1000
@@ -33,7 +33,7 @@ import Testing
         OutboundClient(roots: .certificates(try NIOSSLCertificate.fromPEMBytes(server.authority.rootPEM)))
     }
 
-    // MARK: - Who is at the other end
+    // MARK: - Identity of the server
 
     static let certificates: [(addresses: [[UInt8]], names: [String], host: String, isTaken: Bool)] = [
         ([TestAuthority.loopback], [], "localhost", false), ([], ["localhost"], "localhost", true),
@@ -89,9 +89,9 @@ import Testing
         }
     }
 
-    // MARK: - Where a call goes
+    // MARK: - Destination of a call
 
-    /// Answers what a test says, and counts the questions.
+    /// Gives the test's answers and counts the questions.
     private final class Names: Sendable {
         private let asked = Mutex<[String]>([])
         var questions: [String] { asked.withLock(\.self) }
@@ -143,7 +143,7 @@ import Testing
             }, connectTimeout: .seconds(60))
         try await withLoopbackServer({ _ in httpAnswer(.ok) }) { address, _ in
             let limit = Duration.milliseconds(50)
-            // More calls than there are threads: those of a host share its one look-up.
+            // More calls than threads: the calls to a host share one look-up.
             for call in 0..<hosts * 2 {
                 let url = "http://slow\(call % hosts).example.com:\(8000 + call)/"
                 let slow = await Self.outcome(try Self.request(url, timeout: limit), client)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// Holds threads until it is opened for so many.
+    /// Holds threads until it is opened for a number of them.
     private final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    // MARK: - How a call ends
+    // MARK: - End of a call
 
     @Test func `a connection carries the next call`() async throws {
         try await SecureServer.run(addresses: [], names: ["localhost"]) { server in

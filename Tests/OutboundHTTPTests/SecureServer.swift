@@ -5,13 +5,13 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An HTTPS server on the loopback with a certificate that a test chooses. It answers every request alike.
+/// An HTTPS server on loopback with a certificate that a test chooses. It answers every request alike.
 final class SecureServer: Sendable {
     let port: Int
     let authority: TestAuthority
     private let counted: Counted
 
-    /// Requests that were read: what a refused server never has.
+    /// Number of requests that were read. A server that clients refuse never has any.
     var requests: Int { counted.count.withLock(\.self) }
 
     private final class Counted: Sendable {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PeerIdentity
 
-/// Which names a certificate stands for, and what a host is.
+/// Names that a certificate is valid for, and the form of a host.
 struct ServerNameCheckTests {
     static let names: [(String, String, Bool)] = [
         ("api.push.apple.com", "api.push.apple.com", true), ("API.Push.Apple.com.", "api.push.apple.com", true),

@@ -1,7 +1,7 @@
 import Dispatch
 import LiveActivityCore
 
-/// A command that changes nothing, and that the store is busy with until it is opened.
+/// A command that changes nothing and occupies the store until it is opened.
 struct Gate: Command {
     private let reached = AsyncStream.makeStream(of: Void.self)
     private let opened = DispatchSemaphore(value: 0)
@@ -15,7 +15,7 @@ struct Gate: Command {
         opened.wait()
     }
 
-    /// Returns when the store is busy with it.
+    /// Returns when the store runs the command.
     func isReached() async { for await _ in reached.stream {} }
 
     func open() { opened.signal() }

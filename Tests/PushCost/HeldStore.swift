@@ -4,7 +4,7 @@ import LiveActivityStorage
 import StorageSQLite
 import Synchronization
 
-/// A store that says when so many pushes are settled, and holds claims back when told.
+/// A store that reports a number of settled pushes and holds claims back on request.
 final class HeldStore: WorkStore {
     private struct State {
         var accepted = 0
@@ -39,7 +39,7 @@ final class HeldStore: WorkStore {
         return result
     }
 
-    /// Returns once so many pushes were accepted and written down, counted from the beginning. For one task.
+    /// Returns once this many pushes were accepted and stored, counted from the beginning. Only one task may call it.
     func accepted(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -73,7 +73,7 @@ final class HeldStore: WorkStore {
     }
 }
 
-/// An APNs that takes everything at once, and costs nothing.
+/// An APNs that accepts everything at once and costs nothing.
 struct AcceptingSender: PushSender {
     func submit(_ pushes: [Push], completion: @escaping @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void) {
         for index in pushes.indices { completion(index, .success(PushAnswer(status: 200))) }

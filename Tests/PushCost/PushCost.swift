@@ -4,10 +4,10 @@ import LiveActivityStorage
 import StorageSQLite
 import TestSupport
 
-/// Counts what a push costs: statements, rows, commits and bytes of the store, and allocations of the whole process.
+/// Counts the cost of a push: statements, rows, commits and bytes of the store, and allocations of the whole process.
 ///
-/// A program of its own, since it takes the process's malloc over. Prints one line of JSON for each scenario, with the
-/// totals and the number of pushes or calls they are for.
+/// It is a separate program because it replaces the process's malloc. It prints one line of JSON for each scenario,
+/// with the totals and the number of pushes or calls.
 @main
 struct PushCost {
     private struct Line: Encodable {
@@ -27,7 +27,7 @@ struct PushCost {
         try await singles()
     }
 
-    /// Whether allocations are counted at all: so many objects are made.
+    /// Makes a number of objects, to check that allocations are counted at all.
     private static func probe() throws -> Line {
         final class Object { var next: Object? }
         let count = 1000
@@ -39,7 +39,7 @@ struct PushCost {
             first = object
         }
         let counts = allocation_counter_stop()
-        // One by one: a long chain that goes at once would go recursively.
+        // Released one by one, because a long chain that is released at once recurses.
         while let object = first { first = object.next }
         return Line(
             scenario: allocation_counter_is_available() ? "probe" : "no allocation counter", count: count,
@@ -47,7 +47,7 @@ struct PushCost {
             allocatedBytes: counts.bytes)
     }
 
-    /// One activity, a new state of it, and everybody's phones.
+    /// Measures one activity with a new state for everybody's phones.
     private static func fanOut() async throws {
         let (people, phonesEach) = (1000, 2)
         let phones = people * phonesEach
@@ -65,7 +65,7 @@ struct PushCost {
         }
     }
 
-    /// As many activities as phones: the calls first, then the pushes.
+    /// Measures as many activities as phones: first the calls, then the pushes.
     private static func singles() async throws {
         let count = 1000
         try await Scene.perform { scene in

@@ -15,7 +15,7 @@ struct Scene: Sendable {
     let clock = SteppedClock()
     private let app = Sample.app(Sample.type { $0.start = .appOnly })
 
-    /// Runs the body with a dispatcher at work on a database of its own.
+    /// Runs the body with a running dispatcher on a database of its own.
     static func perform(_ body: @escaping @Sendable (Scene) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "islet-cost-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -35,7 +35,7 @@ struct Scene: Sendable {
         }
     }
 
-    /// Phones of so many people, each with so many.
+    /// Registers this many people, each with this many phones.
     func register(people: Int, phonesEach: Int = 1) async throws {
         try await commit((0..<people * phonesEach).map { $0 }) { phone in
             var body = RegisterDevice.Body(user: user(phone / phonesEach))
@@ -60,7 +60,7 @@ struct Scene: Sendable {
         }
     }
 
-    /// Each phone shows a card of an activity, and has told its token.
+    /// Reports a card of an activity and its token on each phone.
     func report(phones: Int, activity: (Int) -> Int) async throws {
         try await commit((0..<phones).map { $0 }) { phone in
             var report = CardReport(localID: Sample.local("card-\(phone)"), type: Sample.type(), state: .active)
@@ -74,8 +74,8 @@ struct Scene: Sendable {
     private func user(_ person: Int) -> UserID { Sample.user("person-\(person)") }
     private func device(_ phone: Int) -> DeviceID { Sample.device("phone-\(phone)") }
 
-    /// All at once, as they come from many callers: the store begins when all of them wait, however busy the machine
-    /// is.
+    /// Commits all commands at once, as many callers do. The store starts when all of them wait, however busy the
+    /// machine is.
     private func commit<C: Command>(_ numbers: [Int], _ make: (Int) -> C) async throws {
         let (store, gate) = (store, Gate())
         try await withThrowingTaskGroup(of: Void.self) { group in

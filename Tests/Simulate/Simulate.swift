@@ -21,11 +21,11 @@ enum Simulate {
         var calm: Set<Int> = []
         var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         var shrinks = true
-        /// Plays them all, and counts what fails.
+        /// `true` to play every history and count the failures.
         var goesOn = false
-        /// One line, for programs.
+        /// `true` to print one line, for programs.
         var isBrief = false
-        /// A folder for the timelines of what fails, and for the seed to go on from.
+        /// A folder for the timelines of failures and for the next seed.
         var keep: String?
     }
 
@@ -117,7 +117,7 @@ enum Simulate {
         return show(Shrinking.shrink(History(plan)))
     }
 
-    /// So many failing histories are made short: each takes seconds.
+    /// Largest number of failing histories that are shortened, because each takes seconds.
     private static let mostKept = 50
 
     private static func keep(_ report: Campaign.Report, in folder: String) throws {

@@ -2,8 +2,8 @@
 
 public import Foundation
 
-// The part of SwiftUI and UIKit that the example app uses, with Apple's names and shapes as documented, so that its
-// source is type-checked where there is no SwiftUI. Nothing is ever drawn.
+// The part of SwiftUI and UIKit that the example app uses, with Apple's names and shapes as documented. It lets the
+// app's source be type-checked where SwiftUI is missing. Nothing is ever drawn.
 
 @MainActor @preconcurrency public protocol View {
     associatedtype Body: View

@@ -1,8 +1,8 @@
 package import LiveActivityCore
 
 extension CardMachine {
-    /// The machine laid out flat. Setting a column makes the machine that the columns say: what its life does not have
-    /// is lost.
+    /// The machine as flat columns. Setting a column makes the machine that the columns describe; values that its state
+    /// does not have are lost.
     package var columns: CardColumns {
         get { CardColumns(self) }
         set { self = CardMachine(newValue) }

@@ -1,8 +1,8 @@
 package import LiveActivityCore
 
 extension Snapshot {
-    /// What is wrong with the lanes among all rows, in words: gaps between ranges, counts that are not those of the
-    /// phones, places outside the range. Empty when nothing is.
+    /// Faults of the lanes among all rows, in words: gaps between ranges, counts that differ from the phones',
+    /// positions outside the range. Empty if there is none.
     package var laneFaults: [String] {
         var faults: [String] = []
         for (number, lanes) in lanes {
@@ -16,7 +16,7 @@ extension Snapshot {
                     faults.append("\(lane.key) stands outside its range: \(lane.position), \(lane.stop)")
                 }
                 var counts = LaneCounts()
-                // Of a lap that is not done everybody is looked at, and of a flight when it is settled or rescued.
+                // An unfinished lap looks at every phone, and a flight is looked at when it is settled or rescued.
                 let isToLook = lane.isLapDone && lane.flight == nil
                 for (key, card) in cards
                 where key.activity == number && (lane.fromDevice..<lane.toDevice).contains(key.device) {

@@ -1,10 +1,10 @@
 import Foundation
 import LiveActivityCore
 
-/// The table *state × event → state* of a card's life, as a text has it.
+/// The table *state × event → state* of a card's life, as a text contains it.
 package struct LifeTable: Sendable, Equatable {
     package let columns: [String]
-    /// By event, in the order of the columns.
+    /// The cells of each event, in the order of the columns.
     package let rows: [String: [String]]
 
     package init(in text: String) {
@@ -21,7 +21,7 @@ package struct LifeTable: Sendable, Equatable {
 
     /// The table in the doc comment of `CardLife`.
     package static let ofSource = LifeTable(in: text("Sources/LiveActivityCore/Card/CardLife.swift"))
-    /// The table in the document. Other tables there have as many columns.
+    /// The table in the document.
     package static let ofDocument = LifeTable(in: text("docs/internals/life-of-a-card.md"))
 
     private static func text(_ path: String) -> String {
@@ -29,12 +29,12 @@ package struct LifeTable: Sendable, Equatable {
         return (try? String(contentsOf: root.appending(path: path), encoding: .utf8)) ?? ""
     }
 
-    /// The cell as it stands there; `nil`: there is none.
+    /// Returns the cell as written; `nil` if there is none.
     package func cell(_ event: String, _ column: String) -> String? {
         columns.firstIndex(of: column).flatMap { rows[event]?[$0] }
     }
 
-    /// The columns that the event leads to from this one.
+    /// Returns the columns to which the event leads from this one.
     package func after(_ event: String, _ column: String) -> [String] {
         switch cell(event, column) {
         case nil: []
@@ -45,6 +45,6 @@ package struct LifeTable: Sendable, Equatable {
 }
 
 extension CardState {
-    /// The column of the table that the state stands in.
+    /// The column of the table for the state.
     package var column: String { isTombstone ? "over" : name }
 }

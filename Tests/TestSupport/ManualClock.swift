@@ -1,7 +1,7 @@
 package import APNSModel
 import Synchronization
 
-/// Both clocks of a test: they stand still until told to go on.
+/// Both clocks of a test. They stand still until advanced.
 package final class ManualClock: Sendable {
     private let milliseconds: Mutex<Int64>
     private let start: Int64
@@ -17,12 +17,12 @@ package final class ManualClock: Sendable {
         milliseconds.withLock { $0 += duration.wholeMilliseconds }
     }
 
-    /// Goes on to that instant; an earlier one leaves the clock as it is.
+    /// Advances to that instant. An earlier instant leaves the clock unchanged.
     package func advance(to time: UnixTime) {
         milliseconds.withLock { $0 = max($0, time.milliseconds) }
     }
 
-    /// For parts that read the time themselves; the monotonic clock begins at one second.
+    /// A time source for parts that read the time themselves. The monotonic clock begins at one second.
     package var timeSource: TimeSource {
         TimeSource(
             wall: { self.now },

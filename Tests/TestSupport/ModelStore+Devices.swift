@@ -1,7 +1,7 @@
 import APNSModel
 import LiveActivityCore
 
-/// What a call sees of a device and of its person's activities, as the reference store knows it.
+/// Rows of a device and of its person's activities that a call loads, in the reference store.
 extension ModelStore {
     func loadDevice(_ device: DeviceKey, _ its: DeviceRows, _ part: inout Snapshot) {
         loadDevice(device, &part)
@@ -51,14 +51,15 @@ extension ModelStore {
         rows.cards.keys.filter { $0.device == device }.map(\.activity).sorted(by: >)
     }
 
-    /// Without its tokens.
+    /// Loads the device without its tokens.
     func loadDeviceAlone(_ key: DeviceKey, _ part: inout Snapshot) {
         guard let device = rows.devices[key] else { return }
         part.devices[key] = device
         part.deviceKeys[.init(device.app, device.id)] = key
     }
 
-    /// The activities that a device which signs in is taken into, and what of its person's other devices decides there.
+    /// Loads the activities that a device joins when it signs in, and the rows of its person's other devices that
+    /// decide this.
     func loadActivities(
         of id: UserID, in app: BundleID, _ joinable: JoinableActivities, _ part: inout Snapshot
     ) {

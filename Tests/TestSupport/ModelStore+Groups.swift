@@ -1,14 +1,14 @@
 package import LiveActivityCore
 
-/// Several commands of one transaction, as an engine runs them that commits what waits together.
+/// Several commands of one transaction, as in an engine with group commit.
 extension ModelStore {
     /// A command with its keys, to be run with others.
     package struct Job {
         let keys: [SnapshotKey]
-        /// Whether the reply is the expected one.
+        /// Returns `true` if the reply is the expected one.
         let run: (inout Draft) -> Bool
 
-        /// - Parameter reply: What it replied by itself; `nil`: nobody compares it.
+        /// - Parameter reply: The reply of the command when it ran alone; `nil` to compare nothing.
         package init<C: Command>(_ command: C, reply: Result<C.Reply, Refusal>? = nil) {
             keys = command.keys
             run = { draft in
@@ -29,17 +29,17 @@ extension ModelStore {
         private static func equals<Value: Equatable>(_ left: Value, _ right: Any) -> Bool { left == right as? Value }
     }
 
-    /// Loads what all of them need, runs them one after another on what those before left, and keeps what changed. A
-    /// command for which something else has to be loaded by then begins another transaction.
+    /// Loads the rows of all commands, runs the commands one after another on the results of those before, and stores
+    /// the changes. A command whose keys by then need other rows begins another transaction.
     ///
-    /// - Returns: How many replied something else than is expected of them.
+    /// - Returns: Number of commands whose reply differs from the expected one.
     @discardableResult
     package mutating func run(together jobs: [Job]) -> Int {
         var rest = jobs[...]
         var surprises = 0
         while !rest.isEmpty {
             var draft = Draft(load(rest.flatMap(\.keys)))
-            // The first is run whatever it asks for: nothing has changed yet.
+            // The first command runs with any keys, because nothing has changed yet.
             repeat {
                 if !rest.removeFirst().run(&draft) { surprises += 1 }
             } while rest.first.map { draft.stillHolds($0.keys) } ?? false

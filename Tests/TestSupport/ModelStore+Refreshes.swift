@@ -1,7 +1,7 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// What providers compute, as the reference store knows it.
+/// Computed states of providers, in the reference store.
 extension ModelStore {
     func loadRefreshes(_ key: SnapshotKey, _ part: inout Snapshot) {
         switch key {
@@ -64,7 +64,7 @@ extension ModelStore {
         }
     }
 
-    /// When a type's computations are due next.
+    /// Returns the next instant at which a computation of a type is due.
     package func refreshTime(of app: BundleID, _ type: String, _ pace: RefreshRecord.Pace) -> UnixTime? {
         rows.refreshes.values.filter { $0.app == app && $0.type == type && $0.pace == pace }.compactMap(\.dueAt).min()
     }

@@ -1,22 +1,22 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// The reference store: all rows in memory, commands one after another.
+/// The reference store: all rows in memory, and commands one after another.
 ///
-/// Every command sees exactly the rows that its keys name, so that a key it forgot shows; a refused command leaves
-/// nothing behind. Copying the store copies the rows: a crash before a commit is going back to a copy.
+/// Every command sees exactly the rows that its keys name, so that a missing key becomes visible. A refused command
+/// leaves nothing behind. A copy of the store copies the rows, so a crash before a commit is a return to a copy.
 package struct ModelStore: Sendable {
-    /// All rows there are.
+    /// All rows.
     package private(set) var rows = Snapshot()
     package private(set) var history: [HistoryRecord] = []
-    /// What was told, in the order of its numbers.
+    /// The recorded events, in the order of their numbers.
     package private(set) var events: [EventRecord] = []
-    /// What the last accepted command changed.
+    /// The changes of the last accepted command.
     package private(set) var lastChanges = Draft.Changes()
 
     package init() {}
 
-    /// A store of these rows, without what was recorded and told.
+    /// Makes a store with these rows, without history and events.
     package init(rows: Snapshot) { self.rows = rows }
 
     package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
@@ -26,14 +26,14 @@ package struct ModelStore: Sendable {
         return result
     }
 
-    /// For tests that set the scene: changes rows behind the commands' back.
+    /// Changes rows without a command. For tests that set up a state.
     package mutating func edit(_ change: (inout Draft) -> Void) {
         var draft = Draft(rows)
         change(&draft)
         apply(draft)
     }
 
-    /// For tests of what comes after.
+    /// Removes all events. For tests of later events.
     package mutating func forgetEvents() { events = [] }
 
     /// The earliest instant that a lane waits for.
@@ -41,7 +41,7 @@ package struct ModelStore: Sendable {
         (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
     }
 
-    /// The same of ordinary notifications.
+    /// The earliest instant that an ordinary notification waits for.
     package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
 
     mutating func apply(_ draft: Draft) {
@@ -158,7 +158,7 @@ extension ModelStore {
     private func loadAudience(_ key: SnapshotKey, _ part: inout Snapshot) {
         switch key {
         case .audience(let app, let id, let users):
-            // The people are loaded in any case: a command before this one may make the activity.
+            // The people are always loaded, because a command before this one may make the activity.
             let number = rows.activityNumbers[.init(app, id)]
             if let number { loadAudience(number, &part) }
             for id in users {
@@ -222,7 +222,8 @@ extension ModelStore {
         part.updateTokens[key] = rows.updateTokens[key]
     }
 
-    /// With all that the reconciler looks at: start tokens and other starts only where a card may be started.
+    /// Loads everything that the reconciler looks at. Start tokens and other starts are loaded only if a card may be
+    /// started.
     private func loadSituation(_ activity: ActivityNumber, _ device: DeviceKey, _ part: inout Snapshot) {
         let key = Snapshot.PhoneKey(activity, device)
         part.facts[device] = rows.devices[device]?.facts
@@ -247,7 +248,7 @@ extension ModelStore {
         if hasOther { part.otherOpenStarts.insert(key) }
     }
 
-    /// Where a card may be started: what the device shows already.
+    /// Loads the cards that the device already shows, if a card may be started.
     package func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
         if let own = rows.cards[.init(activity.number, device)], own.state == .live, own.run == activity.run,
             !own.mayBeRenewed

@@ -1,7 +1,7 @@
 package import LiveActivityCore
 package import LiveActivityStorage
 
-/// How far endpoints were told, as the tables of a store hold it: what `SQLiteStore` does in statements.
+/// Cursors of endpoints as the tables of a store hold them: a model of the statements in `SQLiteStore`.
 package struct ModelWebhooks: Sendable {
     private var places: [WebhookKey: WebhookPlace] = [:]
     private var rows: [WebhookKey: [EventNumber: WebhookDelivery]] = [:]
@@ -14,7 +14,7 @@ package struct ModelWebhooks: Sendable {
         (rows[key] ?? [:]).values.filter { ($0.deadAt != nil) == areDead }.sorted { $0.number < $1.number }
     }
 
-    /// - Parameter newest: The newest event there is: one that nobody knows begins after it.
+    /// - Parameter newest: The newest event. An unknown endpoint begins after it.
     package mutating func state(of key: WebhookKey, newest: EventNumber) -> WebhookState {
         guard let place = places[key] else {
             let place = WebhookPlace(key, position: newest)

@@ -1,18 +1,18 @@
 package import JSONText
 
-/// Turns JSON that fits into JSON that nearly does.
+/// Turns JSON that fits into JSON that nearly fits.
 package struct Mutation {
     package var dice: SeededDice
 
     package init(seed: UInt64) { dice = SeededDice(seed: seed) }
 
-    /// Between no change and three.
+    /// Returns the value with zero to three changes.
     package mutating func mutated(_ value: JSONValue) -> JSONValue {
         (0..<dice.roll(4)).reduce(value) { value, _ in mutatedOnce(value) }
     }
 
     private mutating func mutatedOnce(_ value: JSONValue) -> JSONValue {
-        // The deeper a value lies, the more often it is the one that changes.
+        // Deeper values are changed more often.
         switch value {
         case .object(let object) where !object.isEmpty && dice.chance(85): return mutated(object)
         case .array(let elements) where !elements.isEmpty && dice.chance(80): return mutated(elements)

@@ -3,15 +3,15 @@ package import LiveActivityCore
 package import LiveActivityStorage
 import Synchronization
 
-/// The reference store as a service sees it, which fails and crashes as its dice say.
+/// The reference store behind a service's protocol. It fails and crashes as its dice decide.
 package final class ReferenceStore: WorkStore {
-    /// How often, of a hundred commits.
+    /// The frequencies of faults, in percent of all commits.
     package struct Faults: Sendable {
-        /// Nothing is changed, and the caller is told so.
+        /// Nothing is changed, and the caller gets an error.
         package var fails = 0
-        /// The change stands, and the caller never learns of it.
+        /// The change is committed, and the caller never learns of it.
         package var crashes = 0
-        /// The caller does not learn whether it stands, and it may or may not.
+        /// The caller does not learn whether the change was committed. It may or may not be.
         package var isUnknown = 0
 
         package init(fails: Int = 0, crashes: Int = 0, isUnknown: Int = 0) {
@@ -38,14 +38,14 @@ package final class ReferenceStore: WorkStore {
         state = Mutex(State(dice: SeededDice(seed: seed)))
     }
 
-    /// All rows as they stand.
+    /// All rows.
     package var rows: Snapshot { state.withLock(\.store.rows) }
-    /// How many commits were asked for, and how many of them had a fault.
+    /// Number of commits, and of those with a fault.
     package var counts: (commits: Int, faulted: Int) { state.withLock { ($0.commits, $0.faulted) } }
 
     package func set(_ faults: Faults) { state.withLock { $0.faults = faults } }
 
-    /// A stream of its own for each who asks; the last one is told.
+    /// A new stream for each caller. Only the last one is signaled.
     package var wakeUps: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { $0.wake = continuation }

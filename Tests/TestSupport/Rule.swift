@@ -1,4 +1,4 @@
-/// What must hold in every history. The first eight are those of the design, in its words and by its numbers; the
+/// Rules that must hold in every history. The first eight are the design's, in its words and with its numbers. The
 /// others are the store's own.
 package enum Rule: Int, Sendable, CaseIterable {
     case newestArrives = 1
@@ -28,7 +28,7 @@ package enum Rule: Int, Sendable, CaseIterable {
     }
 }
 
-/// A rule that did not hold.
+/// A violation of a rule.
 package struct Violation: Sendable, Equatable {
     package let rule: Rule
     package let text: String

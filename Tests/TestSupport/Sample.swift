@@ -2,7 +2,7 @@ package import APNSModel
 package import JSONText
 package import LiveActivityCore
 
-/// Values for tests, each valid and told apart by a number or a word.
+/// Valid values for tests, distinguished by a number or a word.
 package enum Sample {
     /// 2026-11-21T14:32:00Z.
     package static let now = UnixTime(seconds: 1_795_271_520)
@@ -21,7 +21,7 @@ package enum Sample {
         }
     }
 
-    /// A type that can be started and whose cards name their activity by the tag `islet`.
+    /// Returns a type that can be started and whose cards name their activity by the tag `islet`.
     package static func type(
         _ name: String = "order", activityIDAttribute: String? = nil, _ change: (inout TypePolicy) -> Void = { _ in }
     ) -> ActivityType {
@@ -44,7 +44,7 @@ package enum Sample {
     package static func device(_ text: String) -> DeviceID { DeviceID(stored: text) }
     package static func local(_ text: String) -> LocalID { LocalID(stored: text) }
 
-    /// 64 hexadecimal digits made from a word; other words give other tokens.
+    /// Returns 64 hexadecimal digits made from a word. Different words give different tokens.
     package static func token<Kind>(_ word: String, as kind: Kind.Type = Kind.self) -> PushToken<Kind> {
         var dice = SeededDice(seed: Digest.fnv1a(word.utf8))
         let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
@@ -53,14 +53,14 @@ package enum Sample {
         }
     }
 
-    /// A content state; other numbers give other contents.
+    /// Returns a content state. Different numbers give different contents.
     package static func state(_ step: Int, status: String = "baking") -> JSONObject {
         ["status": .string(status), "step": .number(JSONNumber(step))]
     }
 
-    /// Adds an activity that runs, named by its number, with an empty state of its revision.
+    /// Adds a running activity, named by its number, with an empty state of its revision.
     ///
-    /// - Parameter name: What its id begins with.
+    /// - Parameter name: The prefix of its id.
     @discardableResult
     package static func addActivity(
         of app: BundleID = bundleID, named name: String = "a", revision: Revision = 1, to draft: inout Draft,
@@ -80,7 +80,7 @@ package enum Sample {
         return number
     }
 
-    /// A phone that takes push-to-start, was heard of long ago, and is not the one that acts just now.
+    /// Returns a phone that supports push-to-start, was last heard of long ago, and is not the one that acts now.
     package static func deviceRecord(_ key: DeviceKey = 7, user: UserNumber = 1) -> DeviceRecord {
         var device = DeviceRecord(
             key: key, app: bundleID, id: Self.device("device-\(key)"), user: user, userID: Self.user("user-\(user)"),

@@ -1,12 +1,12 @@
 package import APNSModel
 import Synchronization
 
-/// APNs as a script says: it notes every push and answers at once, when told, or never.
+/// A scripted APNs: it records every push and answers at once, on request, or never.
 package final class ScriptedSender: PushSender {
     package enum Line: Sendable {
         case answer(PushAnswer)
         case fail(PushFailure.Code)
-        /// Kept until `release`, or for good.
+        /// Held until `release`, or forever.
         case hold
     }
 
@@ -18,14 +18,14 @@ package final class ScriptedSender: PushSender {
     private let state = Mutex(State())
     private let script: @Sendable (Push, Int) -> Line
 
-    /// - Parameter script: What comes of a push, and of which in order, from 0.
+    /// - Parameter script: Returns the result of a push, given the push and its position, from 0.
     package init(_ script: @escaping @Sendable (Push, Int) -> Line = { _, _ in .answer(PushAnswer(status: 200)) }) {
         self.script = script
     }
 
-    /// Every push so far, in order.
+    /// All pushes so far, in order.
     package var pushes: [Push] { state.withLock(\.pushes) }
-    /// Pushes without an answer so far.
+    /// Number of pushes without an answer so far.
     package var held: Int { state.withLock(\.held.count) }
 
     package func submit(
@@ -51,7 +51,7 @@ package final class ScriptedSender: PushSender {
         return try result.get()
     }
 
-    /// Answers every push that is held.
+    /// Answers every held push.
     package func release(_ result: Result<PushAnswer, PushFailure> = .success(PushAnswer(status: 200))) {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -60,7 +60,7 @@ package final class ScriptedSender: PushSender {
         for one in held { one.answer(result) }
     }
 
-    /// Returns once so many pushes have come, counted from the beginning, or when the test's time is over.
+    /// Returns once this many pushes have come, counted from the beginning, or when the test's time is over.
     package func received(_ count: Int) async {
         while pushes.count < count, !Task.isCancelled { await Task.yield() }
     }

@@ -8,13 +8,13 @@ package struct SeededDice: RandomNumberGenerator, Sendable {
 
     package mutating func next() -> UInt64 { numbers.next() }
 
-    /// A number from 0 up to, not including, `sides`.
+    /// Returns a number from 0 up to, not including, `sides`.
     package mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &self) }
 
-    /// True `percent` times in a hundred.
+    /// Returns `true` with this probability, in percent.
     package mutating func chance(_ percent: Int) -> Bool { roll(100) < percent }
 
-    /// 0 up to, not including, 1: the dice of a backoff.
+    /// Returns a number from 0 up to, not including, 1: the dice of a backoff.
     package mutating func fraction() -> Double { Double.random(in: 0..<1, using: &self) }
 
     package mutating func pick<C: RandomAccessCollection>(_ choices: C) -> C.Element {

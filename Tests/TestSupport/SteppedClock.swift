@@ -1,7 +1,7 @@
 package import APNSModel
 import Synchronization
 
-/// A clock that sleeps until a test moves it on: `Clock` and `TimeSource` of one and the same time.
+/// A clock that stands still until a test advances it. It is a `Clock` and a `TimeSource` of the same time.
 package final class SteppedClock: Clock {
     package struct Instant: InstantProtocol {
         package let offset: Duration
@@ -23,7 +23,7 @@ package final class SteppedClock: Clock {
 
     package var now: Instant { state.withLock(\.now) }
     package var minimumResolution: Duration { .nanoseconds(1) }
-    /// When the earliest of those who sleep wakes, from the beginning; `nil` when nobody sleeps.
+    /// The instant at which the earliest sleeper wakes, from the beginning; `nil` if nobody sleeps.
     package var nextWake: Duration? { state.withLock { $0.sleepers.values.map(\.until.offset).min() } }
 
     package var wall: UnixTime { Sample.now + now.offset }
@@ -62,8 +62,8 @@ package final class SteppedClock: Clock {
         }
     }
 
-    /// Awaits somebody who sleeps for a time of this range from now on, and goes on to the moment that wakes them;
-    /// gives up when the test's time is over.
+    /// Waits for a sleeper whose remaining time is in this range, and advances to the instant that wakes it. Gives up
+    /// when the test's time is over.
     package func advanceToSleeper(_ range: ClosedRange<Duration>) async {
         while !Task.isCancelled {
             let wait = state.withLock { state in
@@ -78,7 +78,7 @@ package final class SteppedClock: Clock {
         await advanceToSleeper(duration...duration)
     }
 
-    /// Moves on, and wakes whose time has come.
+    /// Advances the clock and wakes the sleepers that are due.
     package func advance(by duration: Duration) {
         let due = state.withLock { state in
             let now = state.now.advanced(by: duration)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each rule is shown a bad example, which it must find at its line, and a good one, which it must leave alone.
+/// Each rule with a bad example, which it must find at its line, and a good one, which it must accept.
 struct PlantedTests {
     // MARK: - Reading
 

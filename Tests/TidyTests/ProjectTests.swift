@@ -1,8 +1,8 @@
 import Testing
 import XcodeProjects
 
-/// `Examples/PizzaApp/PizzaApp.xcodeproj` is as Xcode expects it, as far as that can be seen without Xcode; and each
-/// rule is shown a project that breaks it.
+/// Rules for `Examples/PizzaApp/PizzaApp.xcodeproj` as far as they can be checked without Xcode. Each rule is also
+/// tested on a project that breaks it.
 struct ProjectTests {
     private static let path = "Examples/PizzaApp/PizzaApp.xcodeproj/project.pbxproj"
     private static let scheme = "Examples/PizzaApp/PizzaApp.xcodeproj/xcshareddata/xcschemes/PizzaApp.xcscheme"
@@ -16,7 +16,7 @@ struct ProjectTests {
 
     // MARK: - Broken projects
 
-    /// A change to one file, and a part of what a rule says of it.
+    /// A change to one file, and a part of the rule's finding.
     struct Broken: CustomStringConvertible, Sendable {
         let rule: ProjectRule
         let file: String
@@ -136,7 +136,7 @@ struct ProjectTests {
     }
 }
 
-/// The reader of property lists.
+/// The parser of property lists.
 struct PropertyListTests {
     @Test func `texts, lists and tables are read, with their lines`() throws {
         let list = try PropertyListReader.read(

@@ -1,6 +1,6 @@
 import Testing
 
-/// The rules of the house, over every file of the repository. CONTRIBUTING.md says why each is there.
+/// The repository's own rules, applied to every file. CONTRIBUTING.md gives their reasons.
 struct TidyTests {
     private let sources = Repository.here.sources
 

@@ -4,7 +4,7 @@ public import ActivityKitStandIn
 public import Foundation
 public import SwiftUI
 
-// The part of WidgetKit that the example's widget uses: see the stand-in for SwiftUI.
+// The part of WidgetKit that the example's widget uses. See the stand-in for SwiftUI.
 
 @MainActor @preconcurrency public protocol WidgetConfiguration {}
 

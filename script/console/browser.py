@@ -164,7 +164,7 @@ class Browser:
             "return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
     def wait(self, what, holds):
-        # Pages draw themselves anew while one looks.
+        # Pages may redraw themselves during the check.
         passing = [StaleElementReferenceException, ElementClickInterceptedException]
         try:
             return WebDriverWait(self.driver, LIMIT, 0.1, passing).until(lambda _: holds())

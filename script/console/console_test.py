@@ -36,7 +36,7 @@ class ConsoleTest(unittest.TestCase):
         self.browser.look(dark=False)
 
     def tearDown(self):
-        # Whatever a test did, the browser had nothing to complain of.
+        # No test may cause complaints of the browser.
         self.assertEqual(self.browser.complaints(), [])
 
     def test_0_without_a_key_there_is_nothing_but_the_door(self):
@@ -48,7 +48,7 @@ class ConsoleTest(unittest.TestCase):
         browser.fill("key", "islet_000000000000_" + "A" * 43)
         browser.press("Sign in")
         browser.see("unknown, wrong or revoked")
-        # The browser itself writes a line for the refusal that was wanted, and no other.
+        # The browser itself writes a line for the intended refusal, and no other.
         said = browser.complaints()
         self.assertEqual(len(said), 1, said)
         self.assertIn("401", said[0])
@@ -94,7 +94,7 @@ class ConsoleTest(unittest.TestCase):
     def test_2_now_says_what_the_metrics_say(self):
         browser, server = self.browser, self.server
         browser.sign_in()
-        # A change of what is there: phones get few starts in an hour, and other tests need them.
+        # Change an existing order, because phones get few starts in an hour and other tests need them.
         server.put(ORDER, "ready", 0.9, 3)
         browser.open("#/now")
         browser.see("live")
@@ -117,11 +117,11 @@ class ConsoleTest(unittest.TestCase):
                 int(found[0][1].replace(",", "")), float(found[1][1]), int(found[2][1]))
 
         browser.wait("the same numbers", lambda: counted()[0] >= 2 and shown() == counted())
-        # Those that run, and on how many phones.
+        # Running activities and the number of their phones.
         rows = server.call("GET", "/v1/activities?phase=active")["activities"]
         phones = sum(row["phones"] for row in rows)
         browser.see(f"{len(rows)} running on {phones} phones")
-        # The last that was made is the first of the list.
+        # The newest activity is the first of the list.
         browser.open("#/activities")
         newest = server.call("GET", "/v1/activities?newest=true&limit=1")["activities"][0]["activity"]
         browser.see(newest, "tbody")
@@ -135,7 +135,7 @@ class ConsoleTest(unittest.TestCase):
         server.put("order-2", "ready", 0.5, 30)
         browser.open("#/phones/order-2")
         browser.see("ready, 30 min")
-        # The phones get the state one after the other; before both there is a time at which neither had it.
+        # The phones get the state one after another. Before that there is a time at which neither had it.
         for _ in range(20):
             if "ready, 30 min" not in browser.text(".phones"):
                 break
@@ -155,12 +155,12 @@ class ConsoleTest(unittest.TestCase):
         browser.fill("state-progress", "0.5")
         browser.fill("state-eta", "9")
         browser.wait("no mistake", lambda: browser.text("#state-progress-error") == "")
-        # Who was in touch a moment ago may start the card without us.
+        # An app that was in touch a moment ago may start the card without the server.
         browser.wait("what would follow", lambda: re.search("ada.*(starts a card|waits)", browser.text(), re.DOTALL))
         browser.see("preparing, 9 min")
         # A dry run keeps nothing.
         self.assertNotIn("order-77", [row["activity"] for row in server.call("GET", "/v1/activities")["activities"]])
-        # What was refused while it was typed, the browser calls an error; it says nothing else.
+        # The browser reports a refusal while typing as an error, and nothing else.
         said = browser.complaints()
         self.assertTrue(said and all("dryRun=true" in line and "422" in line for line in said), said)
         browser.press("Send")
@@ -234,7 +234,7 @@ class ConsoleTest(unittest.TestCase):
         browser.see("1s to 5m", ".whatif .problem")
         browser.see("/windows", ".whatif .problem")
         self.assertEqual(field.get_attribute("aria-invalid"), "true")
-        # The refusal was wanted; the browser says nothing else.
+        # The refusal was intended. The browser reports nothing else.
         said = browser.complaints()
         self.assertTrue(said and all("what-if" in line and "422" in line for line in said), said)
         browser.fill(field.get_attribute("id"), "{")
@@ -246,13 +246,13 @@ class ConsoleTest(unittest.TestCase):
         self.assertFalse(browser.all(".whatif .problem"))
         figures = {row.find_element("css selector", "th").text: [
             cell.text for cell in row.find_elements("css selector", "td")] for row in browser.all(".whatif tbody tr")}
-        # Seven changes of one order within a minute: with a window of one they go out together.
+        # Seven changes of one order within a minute. With a window of one minute they go out together.
         _, now, then, difference = figures["Changes that went out with a later one"]
         self.assertGreater(int(then), int(now))
         self.assertTrue(difference.startswith("+"), difference)
         sent, now, then, _ = figures["Pushes"]
         self.assertGreater(int(now), int(then))
-        # What is played under the present policy is the day as it was, give or take what one cannot know.
+        # Played under the present policy, the day is as it was, except for what cannot be known.
         self.assertLessEqual(abs(int(sent) - int(now)), int(sent) / 3, figures)
         browser.picture(os.path.join(PICTURES, "settings-what-if.png"))
         self.assertEqual(server.call("GET", "/v1/types")["types"][0]["policy"]["coalescingWindow"], "1s")

@@ -32,7 +32,7 @@ def play(server):
     """Orders that have come some way."""
     server.wait_for_phones()
     for status, progress, eta in STEPS:
-        # The others first: the pages list what changed the latest.
+        # The others come first, because the pages list the latest changes first.
         for number in range(4):
             server.put(f"order-{1038 + number}", status, progress, eta, attributes={"restaurant": "Bella"},
                        start="never")
@@ -50,7 +50,7 @@ def try_policy(browser):
     browser.fill(browser.one("textarea").get_attribute("id"), '{"coalescingWindow": "1m"}')
     browser.press("Play it")
     browser.see("Played: then", ".whatif table")
-    # The form and its table, without what stands above them.
+    # Show only the form and its table.
     browser.driver.execute_script("""
         document.querySelectorAll('main .panel:not(:has(.whatif))').forEach((one) => one.remove());
         document.querySelectorAll('.type > :not(.trial)').forEach((one) => one.remove());

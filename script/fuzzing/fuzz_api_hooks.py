@@ -1,4 +1,4 @@
-"""What script/fuzz-api asks beyond schemathesis's own checks: a refusal changes no row of the database."""
+"""A check of script/fuzz-api beyond schemathesis's own: a refusal changes no row of the database."""
 
 import hashlib
 import os
@@ -7,13 +7,13 @@ import sqlite3
 import schemathesis
 
 DATABASE = os.environ["ISLET_DATABASE"]
-# What calls alone write; delivery writes the others by itself, at any time.
+# Tables that only calls write. Delivery writes the others at any time.
 TABLES = ("activity", "content", "user", "device", "member", "audience", "idempotency", "api_key", "memo")
 
 _before = {}
 
 
-# Written once a minute, whatever is called.
+# Columns that are written once a minute, whatever is called.
 NOTED = {"api_key": {"used_at"}}
 
 
@@ -22,7 +22,7 @@ def _digests():
     connection = sqlite3.connect(f"file:{DATABASE}?mode=ro", uri=True, timeout=10)
     try:
         digests = {}
-        # One state of the database.
+        # Read one consistent state of the database.
         connection.execute("BEGIN")
         for table in TABLES:
             columns = [row[1] for row in connection.execute(f"SELECT * FROM pragma_table_info('{table}')")]
@@ -36,13 +36,13 @@ def _digests():
         connection.close()
 
 
-# What the examples make: a random id finds nothing.
+# Ids that the examples create, because a random id finds nothing.
 KNOWN = {"activity": "order-12345", "device": "phone-1", "user": "ada", "localID": "7E0C2F1A", "type": "OrderTracking"}
 
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context, value):
-    """Text as it was generated."""
+    """Returns text as it was generated."""
     return value.encode(errors="replace") if isinstance(value, str) else repr(value).encode()
 
 
@@ -50,7 +50,7 @@ def lines(context, value):
 def map_path_parameters(context, path_parameters):
     for name, known in KNOWN.items():
         value = (path_parameters or {}).get(name)
-        # A wrong one stays wrong; of the good ones every second is known.
+        # A wrong id stays wrong. Every second good one is a known id.
         if isinstance(value, str) and value.isalnum() and value.isascii() and len(value) % 2:
             path_parameters[name] = known
     return path_parameters

@@ -3,14 +3,14 @@ import APNSModel
 import AllocationCounter
 import Foundation
 
-/// One run of `APNSClient` against a server that is there; prints its figures as one line of JSON.
+/// Measures one run of `APNSClient` against a running server and prints the figures as one line of JSON.
 ///
 /// `Benchmarks/bench.py` starts it, beside the other clients.
 @main struct ClientBench {
     static func main() async throws {
         let options = try Options(CommandLine.arguments.dropFirst())
         let load = try Load(options)
-        // The connections stand and the provider token is accepted before anything is measured.
+        // Connect and have the provider token accepted before anything is measured.
         try await load.run(min(2_000, options.pushes), rate: nil, latencies: nil)
         let before = Use()
         if options.countsAllocations { allocation_counter_start() }
@@ -74,7 +74,7 @@ struct Options {
     }
 }
 
-/// What this process has used.
+/// Resources that this process has used.
 struct Use {
     let cpu: Double
     let peakMegabytes: Double

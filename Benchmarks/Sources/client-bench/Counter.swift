@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that several tasks count on.
+/// A counter that several tasks share.
 final class Counter: Sendable {
     private let value: Atomic<Int>
 
@@ -8,7 +8,7 @@ final class Counter: Sendable {
         value = Atomic(start)
     }
 
-    /// Adds, and answers what it was before.
+    /// Adds to the counter and returns its previous value.
     @discardableResult
     func take(_ count: Int = 1) -> Int { value.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue }
 

@@ -3,13 +3,13 @@ import APNSModel
 import Foundation
 import JSONText
 
-/// Sends the same thousand requests again and again: what it costs to make a request is not the client's.
+/// Sends the same thousand requests repeatedly, so that the cost of making a request is not measured.
 final class Load: Sendable {
     static let paths = 1_000
 
     let client: APNSClient
     private let pushes: [Push]
-    /// The same in the batches that are submitted: neither they nor their pushes are made while it is measured.
+    /// The requests in batches. Batches and pushes are made before the measurement.
     private let batches: [[Push]]
     private let options: Options
 
@@ -17,7 +17,7 @@ final class Load: Sendable {
         self.options = options
         var limits = APNSClient.Options()
         limits.maximumConnections = options.connections
-        // Only what the first connection has no room for takes another one.
+        // A further connection opens only when the first one has no room.
         limits.maximumConcurrentStreams = max(1, options.outstanding / options.connections)
         guard let bundleID = BundleID("com.example.bench") else { throw Problem(description: "no bundle id") }
         let p8 = try String(contentsOfFile: options.key, encoding: .utf8)
@@ -57,7 +57,7 @@ final class Load: Sendable {
 
     private static func now() -> MonotonicTime { APNSClient.liveTime.monotonic() }
 
-    /// As many tasks as pushes are outstanding, each sends one after the other.
+    /// Sends with one task for each outstanding push. Each task sends one push after another.
     private func sendEach(_ count: Int, _ latencies: Latencies?) async throws {
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -69,7 +69,7 @@ final class Load: Sendable {
                         guard number < count else { return }
                         let answer = try await self.client.send(self.pushes[number % Self.paths])
                         guard answer.status == 200 else { throw Problem(description: "status \(answer.status)") }
-                        // The next one is sent as soon as this one is answered.
+                        // The next push is sent as soon as this one is answered.
                         let end = Self.now()
                         latencies?.add(from: begin, to: end, number)
                         begin = end
@@ -80,7 +80,7 @@ final class Load: Sendable {
         }
     }
 
-    /// Four batches take turns: what one is answered makes room for its next.
+    /// Submits four batches at a time. A batch that is answered makes room for the next one.
     private func submitBatches(_ count: Int, _ latencies: Latencies?) async throws {
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -116,11 +116,12 @@ final class Load: Sendable {
         guard failures == 0 else { throw Problem(description: "\(failures) pushes were not accepted") }
     }
 
-    /// So many a second, in steps of a millisecond, whatever the answers do; the time counts from when a push was due.
+    /// Sends at a fixed rate per second, in steps of one millisecond, whatever the answers. Latency counts from the
+    /// instant at which a push was due.
     private func pace(_ count: Int, _ rate: Int, _ latencies: Latencies?) async throws {
         let begin = ContinuousClock.now
         let start = Self.now()
-        // Discarding: what ended is not kept until the end.
+        // A discarding group, so that results of finished tasks are not kept until the end.
         try await withThrowingDiscardingTaskGroup { group in
             var sent = 0
             var step = 0
@@ -142,7 +143,7 @@ final class Load: Sendable {
     }
 }
 
-/// The time of each push, at its number, so that no two write to one place.
+/// The latency of each push, stored at its number, so that no two tasks write to one place.
 final class Latencies: Sendable {
     private nonisolated(unsafe) let values: UnsafeMutableBufferPointer<Float>
 
@@ -159,7 +160,7 @@ final class Latencies: Sendable {
         values[number] = Float(end.nanoseconds - begin.nanoseconds) / 1e6
     }
 
-    /// The median and the 99th percentile, in milliseconds; asked for when the last push has ended.
+    /// The median and the 99th percentile, in milliseconds. Read them after the last push has ended.
     var quantiles: (Float, Float)? {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return nil }

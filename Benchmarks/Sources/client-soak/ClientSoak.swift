@@ -3,11 +3,11 @@ import APNSModel
 import APNSSimulator
 import Foundation
 
-/// Sends a million pushes through `APNSClient` to a simulator that misbehaves all the time, and accounts for each of
-/// them on both sides. `script/soak client` builds and runs it. Ends with 1 when an account does not fit.
+/// Sends a million pushes through `APNSClient` to a simulator with constant faults and compares the accounts of both
+/// sides. `script/soak client` builds and runs it. Exits with 1 when an account does not match.
 @main struct ClientSoak {
     private static let parts = 20
-    /// More than this at the end than after a fifth of the pushes, and memory is not flat.
+    /// Largest growth of resident memory, in MB, from a fifth of the pushes to the end.
     private static let allowedGrowth = 16.0
 
     static func main() async throws {
@@ -53,7 +53,7 @@ import Foundation
         return problems
     }
 
-    /// Compares what the client said with what the simulator's members got.
+    /// Compares the client's results with the pushes that the simulator's members received.
     private static func account(_ stage: Stage, _ sender: Sender, _ count: Int) throws -> [String] {
         var problems: [String] = []
         var totals: [Sender.Account: Int] = [:]

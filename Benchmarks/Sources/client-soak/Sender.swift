@@ -3,9 +3,9 @@ import APNSModel
 import JSONText
 import Synchronization
 
-/// Sends every push once and keeps what was said of it.
+/// Sends every push once and keeps its result.
 final class Sender: Sendable {
-    /// What the client said of a push.
+    /// The client's result for a push.
     enum Account: UInt8 {
         case nothing, accepted, refused, unknown, otherFailure, twice
     }
@@ -40,9 +40,9 @@ final class Sender: Sendable {
         client = try APNSClient(routes: [route], options: options)
     }
 
-    /// What was said of each push, by its number.
+    /// The result of each push, by its number.
     var all: [Account] { accounts.withLock { $0 } }
-    /// How often each failure was told, in its own words.
+    /// Number of times that each failure occurred, by its description.
     var allFailures: [String: Int] { failures.withLock { $0 } }
 
     func run(_ range: Range<Int>) async throws {

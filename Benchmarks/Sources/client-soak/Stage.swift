@@ -1,7 +1,7 @@
 import APNSModel
 import APNSSimulator
 
-/// A simulator with one member of a crowd for each push, and faults all the time.
+/// A simulator with one crowd member for each push and with constant faults.
 struct Stage: Sendable {
     static let crowd = "soak"
     static let app = "com.example.soak"
@@ -25,7 +25,7 @@ struct Stage: Sendable {
         simulator.faults = Self.faults
     }
 
-    /// How often each comes; all are prime, so that they meet in every order.
+    /// The faults and their intervals in pushes. The intervals are primes, so that the faults coincide in every order.
     private static let faults: [FaultRule] = [
         rule(997, .refuse(status: 503, reason: "ServiceUnavailable")),
         rule(1_009, .refuse(status: 429, reason: "TooManyRequests")),
@@ -36,10 +36,11 @@ struct Stage: Sendable {
         rule(211, .limitStreams(1_000)),
     ]
 
-    /// The most fates that these faults leave unknown: a push's own, or those of all that its connection has open.
+    /// The largest number of unknown fates that these faults can cause. A fault affects its own push, or every push
+    /// that is open on its connection.
     static func unknownFates(of pushes: Int, outstanding: Int) -> Int {
         faults.reduce(0) { sum, rule in
-            // Some pushes are sent again, and meet the rules again.
+            // Some pushes are sent again and meet the rules again.
             let times = pushes * 11 / 10 / rule.every + 1
             return switch rule.effect {
             case .stall, .loseAnswer(.reset), .loseAnswer(.silence): sum + times

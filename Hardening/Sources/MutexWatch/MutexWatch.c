@@ -1,6 +1,7 @@
-// On Linux a contended `Mutex` of Swift's Synchronization is locked and unlocked inside the library, which is not built
-// with ThreadSanitizer: it would report a race for every value behind a mutex that two threads wanted at once. The two
-// functions that do it are replaced by ones that tell it so, and then call the library's.
+// Tells ThreadSanitizer about contended mutexes. On Linux a contended `Mutex` of Swift's Synchronization is locked and
+// unlocked inside the library, which is not built with ThreadSanitizer. It would report a race for every value behind a
+// mutex that two threads wanted at once. The two functions that lock and unlock are replaced by functions that notify
+// ThreadSanitizer and then call the library's.
 #if defined(__linux__) && defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 

@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// Runs libFuzzer by its own driver: the build names each executable's entry point itself, so that libFuzzer's `main`
-/// is not the one that is linked.
+/// Runs libFuzzer through its own driver. The build names each executable's entry point, so libFuzzer's `main` is not
+/// the one that is linked.
 @main
 enum ConnectionFuzz {
     static func main() {
@@ -23,7 +23,7 @@ private func runDriver(
     _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// What libFuzzer calls with every input that it invents: a script for `ConnectionTrial`.
+/// Plays an input of libFuzzer as a script for `ConnectionTrial`.
 ///
 /// A problem ends the process, so that libFuzzer keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import APNSClient
 
-/// Peers that cost us more than it costs them (RFC 9113 section 10.5, RFC 7541 section 7.3): each is cut off within
-/// bounds, and every push has an outcome.
+/// Peers that make a connection spend far more than they do (RFC 9113 section 10.5, RFC 7541 section 7.3). Each is cut
+/// off within bounds, and every push has an outcome.
 @Suite struct AbuseTests {
     @Test func `entries of SETTINGS cost, not only frames`() throws {
         var peer = try Peer.accepting()
@@ -29,7 +29,7 @@ import Testing
         var peer = try Peer.accepting()
         for number in 1...200 {
             peer.open(try Make.push(number))
-            // Each block brings an entry of almost the table's size, which drives the one before it out.
+            // Each block adds an entry of almost the table's size, which evicts the entry before it.
             let filler = String(repeating: "z", count: 4_000 - number)
             peer.answer(UInt32(number * 2 - 1), status: 200, headers: [("x-filler", filler)])
         }
@@ -41,13 +41,13 @@ import Testing
         var peer = try Peer.accepting()
         peer.open(try Make.push(1))
         peer.open(try Make.push(2))
-        // An entry of 4,000 bytes enters the table with the first answer.
+        // The first answer adds an entry of 4,000 bytes to the table.
         let name = Array("x-bomb".utf8)
         let value = [UInt8](repeating: 0x61, count: 4_000)
         let entry: [UInt8] = [0x40, UInt8(name.count)] + name + [0x7F, 0xA1, 0x1E] + value
         peer.send(Peer.frame(1, flags: 5, 1, [0x88] + entry))
         #expect(peer.settled.count == 1 && peer.machine.phase == .open)
-        // 1,000 references to it are 1,000 bytes on the wire and 4 MB in memory.
+        // A thousand references to it take 1,000 bytes on the wire and 4 MB in memory.
         peer.send(Peer.frame(1, flags: 5, 3, [0x88] + [UInt8](repeating: 0xBE, count: 1_000)))
         #expect(peer.violation == .headersTooLarge)
         #expect(peer.settled.count == 2)
@@ -100,7 +100,7 @@ import Testing
         peer.send(storm)
         #expect(peer.machine.phase == .open)
         #expect(peer.settled.count == 500 && peer.machine.openStreams == 500)
-        // Once more: now they are closed, and each frame is for nothing.
+        // Once more: the streams are closed by now, so each frame has no effect.
         peer.send(storm + storm)
         for _ in 0..<20 { peer.send(storm) }
         #expect(peer.violation == .flood)

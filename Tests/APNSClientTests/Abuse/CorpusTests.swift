@@ -2,8 +2,8 @@ import Foundation
 import IsletBasics
 import Testing
 
-/// What the coverage-guided fuzzer found worth keeping, and every script that once broke something: `script/fuzz` adds
-/// to the folder.
+/// Inputs that the coverage-guided fuzzer kept, and every script that once broke something. `script/fuzz` adds to the
+/// folder.
 @Suite struct CorpusTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Corpus")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Kept scripts with a few bytes changed, moved or spliced: what lies near an interesting one.
+    /// Kept scripts with a few bytes changed, moved or spliced. They explore the neighborhood of interesting scripts.
     @Test(arguments: 0..<32)
     func `no script near a kept one breaks the connection`(block: UInt64) throws {
         let scripts = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()

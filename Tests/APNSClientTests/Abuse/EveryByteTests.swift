@@ -3,11 +3,11 @@ import Testing
 
 @testable import APNSClient
 
-/// A whole conversation, cut behind each of its bytes.
+/// A whole conversation, cut after each of its bytes.
 @Suite struct EveryByteTests {
     private static let pushes = 6
 
-    /// What a peer sends: SETTINGS, answers of every form, PING, windows, GOAWAY.
+    /// The bytes of a peer: SETTINGS, answers of every form, PING, WINDOW_UPDATE and GOAWAY.
     private func conversation(_ peer: inout Peer) -> [UInt8] {
         var bytes = Peer.settings([(3, 100), (4, 70_000)])
         bytes += Peer.frame(6, 0, [1, 2, 3, 4, 5, 6, 7, 8])

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// The connections of broadcasts and channel management, when they are not well.
+/// Connections for broadcasts and channel management that have faults.
 extension CallTests {
     @Test func `a connection that died unnoticed costs no broadcast`() async throws {
         try await TestServer.run { _ in
@@ -16,8 +16,8 @@ extension CallTests {
                 options.verifyAfterIdle = .nanoseconds(1)
                 let client = try client(port: port, roots: server.authority.rootPEM, options: options)
                 try await client.broadcast(request())
-                // One that stands is asked and used again, unless the machine stands still for the three seconds that
-                // an answer may take.
+                // A sound connection is probed and used again, unless the machine stalls for the three seconds that an
+                // answer may take.
                 var isUsedAgain = false
                 for _ in 0..<5 where !isUsedAgain {
                     let before = proxy.connections
@@ -46,12 +46,12 @@ extension CallTests {
                 let client = try client(port: port, roots: server.authority.rootPEM, options: options)
                 let channels = try channels(client)
                 _ = try await channels.list()
-                // It may be asked again, and is, on another connection.
+                // The call may be repeated, so the client repeats it on another connection.
                 async let list = channels.list(within: .seconds(200))
                 while server.requests.count < 2 { await Task.yield() }
                 await proxy.freeze()
                 #expect(try await list.isEmpty)
-                // A machine that stands still for five seconds leaves more of them.
+                // A machine that stalls for five seconds makes more of them.
                 #expect(server.requests.count >= 3 && proxy.connections >= 2)
                 await client.end(within: .zero)
             }

@@ -5,7 +5,7 @@ import JSONText
 import NIOHTTP2
 import Testing
 
-/// Broadcasts and channel management against a server that answers as the script says, whatever Apple would.
+/// Broadcasts and channel management against a server that answers by script, whatever Apple would answer.
 @Suite(.timeLimit(.minutes(5))) struct CallTests {
     private func client(
         _ server: TestServer, fallback: TestServer? = nil, options: APNSClient.Options = APNSClient.Options()
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    /// Why no connection can be made. On a busy machine the first attempts may outlive the first calls.
+    /// Returns why no connection can be made. On a busy machine the first attempts may take longer than the first
+    /// calls.
     private func connectError(_ body: () async throws(BroadcastError) -> Void) async -> BroadcastError? {
         var found: BroadcastError?
         for _ in 0..<60 where found?.code != .cannotConnect { found = await error(body) }
@@ -70,7 +71,7 @@ import Testing
         client.channels(of: try Make.bundleID(), in: .sandbox)
     }
 
-    // MARK: What goes out
+    // MARK: Requests
 
     @Test func `a broadcast has exactly Apple's path and headers`() async throws {
         let id = "00000000-0000-0001-0000-000000000002"
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    // MARK: What comes back
+    // MARK: Answers
 
     static let refusals: [(Int, String, BroadcastError.Code)] =
         BroadcastReason.Known.allCases
@@ -188,7 +189,7 @@ import Testing
         }
     }
 
-    // MARK: Trouble on the way
+    // MARK: Faults
 
     @Test func `what the peer did not process leaves again, what it may have does not`() async throws {
         let one = try request()
@@ -241,7 +242,7 @@ import Testing
     @Test func `one call is open until the token was accepted, then many`() async throws {
         let one = try request()
         let script: TestServer.Script = { request in
-            // The first one alone; of the others none is answered before all of them are there.
+            // Only the first call is answered at once. None of the others is answered before all of them have arrived.
             request.number == 1 ? [.answer(200)] : request.number == 12 ? [.close] : []
         }
         try await TestServer.run(script: script) { server in
@@ -279,7 +280,7 @@ import Testing
         }
     }
 
-    // MARK: Where it goes
+    // MARK: Destinations
 
     @Test func `a host that does not know the path is left for the other one, and not asked again`() async throws {
         let first: TestServer.Script = { _ in [.answer(404, body: #"{"reason":"BadPath"}"#)] }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import APNSClient
 
-/// What the handler makes of its machine's words, step by step.
+/// Actions of the machine, as `ConnectionHandler` carries them out step by step.
 @Suite struct ConnectionHandlerTests {
-    /// A ring for 100 streams has 256 places; a turn of it is left unused.
+    /// Limits with a number of streams left. A ring for 100 streams has 256 places, and one turn of it stays unused.
     private static func limits(streamsLeft: Int) -> ConnectionLimits {
         var limits = ConnectionLimits()
         limits.concurrentStreams = 100
@@ -30,7 +30,7 @@ import Testing
         let first = stage.lastBlock
         try stage.answer(3, status: 429, reason: "TooManyProviderTokenUpdates")
         try stage.submit([try Make.push(2)])
-        // The lowest dice: half a second.
+        // The lowest roll of the dice: half a second.
         try stage.wait(0.49)
         #expect(stage.streams == [1, 3] && stage.outcomes.accepted == 1)
         try stage.wait(0.02)
@@ -46,10 +46,10 @@ import Testing
         let stage = try HandlerStage()
         let (pool, next) = (stage.pool, try Make.push(2))
         try stage.answer(1)
-        // A limit of one stream: the connection is full while a push is open.
+        // With a limit of one stream the connection is full while a push is open.
         try stage.send(Peer.settings([(3, 1)]))
         try stage.submit([try Make.push(1)]) { number in
-            // A caller that sends the next one as soon as it has the answer.
+            // The caller sends the next push as soon as it has the answer.
             if number == 1 { pool.enqueue([Attempt(next)]) }
         }
         stage.clock.advance(5)
@@ -61,7 +61,7 @@ import Testing
     @Test func `the first answer, however slow, makes no second connection`() throws {
         let stage = try HandlerStage()
         let (pool, next) = (stage.pool, try Make.push(1))
-        // Held back, since the provider token is not accepted, for longer than the pool's patience.
+        // The push waits, for longer than the pool's patience, because the provider token is not accepted yet.
         stage.clock.advance(5)
         stage.whenFirstIsAnswered {
             pool.enqueue([Attempt(next)])

@@ -28,7 +28,7 @@ import Testing
 
     @Test func `one connection is enough while it has room`() async throws {
         var options = APNSClient.Options()
-        // Nothing that a slow machine does may look like a connection that died.
+        // Nothing that a slow machine does may look like a dead connection.
         options.verifyAfterIdle = .seconds(3_600)
         options.keepAliveTimeout = .seconds(3_600)
         try await TestServer.run { _ in
@@ -70,7 +70,7 @@ import Testing
             try await withClient(server, grace: .zero) { client in
                 let first = try await sendForStatus(client, 1)
                 #expect(first == 200)
-                // Three that the first connection swallows, and one for the second.
+                // Three pushes that the first connection swallows, and one for the second connection.
                 let outcomes = submit(client, try (2...5).map { try push($0) })
                 await outcomes.wait(for: 1)
                 let status = try #require(client.status.first)
@@ -150,7 +150,7 @@ import Testing
 
     @Test func `one GOAWAY after the other costs the caller nothing`() async throws {
         try await TestServer.run { request in
-            // Three times a connection goes after three pushes: what it had beyond them was not processed.
+            // Three connections in a row close after three pushes. Pushes beyond those were not processed.
             guard request.connection <= 3 else { return [.answer(200)] }
             if request.numberInConnection < 3 { return [.answer(200)] }
             return request.numberInConnection == 3
@@ -168,7 +168,7 @@ import Testing
     @Test func `a connection that is cut costs what was open on it, and the other one nothing`() async throws {
         try await TestServer.run(streams: 20) { request in
             if request.numberInConnection == 1 { return [.answer(200)] }
-            // The first one swallows all it gets, and is cut by the last of them.
+            // The first connection swallows every push and is cut by the last one.
             guard request.connection == 1 else { return [.answer(200)] }
             return request.numberInConnection == 21 ? [.cut] : []
         } body: { server in
@@ -187,9 +187,9 @@ import Testing
         var options = APNSClient.Options()
         options.writeTimeout = .seconds(2)
         options.maximumConcurrentStreams = 5_000
-        // Making the pushes may take longer than the silence after which a connection is asked before it is used.
+        // Making the pushes may take longer than the silence after which a connection is probed before use.
         options.verifyAfterIdle = .seconds(3_600)
-        // Much more than sockets hold may leave: only then it is the socket that stops, not HTTP/2.
+        // The server allows far more than sockets hold, so that the socket is what stops, not HTTP/2.
         try await TestServer.run(streams: 5_000, streamWindow: 1 << 20, receiveBuffer: 8_192) { request in
             if request.connection > 1 { return [.answer(200)] }
             return request.numberInConnection == 1 ? [.openWindow(1 << 30), .answer(200), .stopReading] : []

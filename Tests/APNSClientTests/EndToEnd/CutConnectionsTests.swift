@@ -20,7 +20,7 @@ import Testing
         return try APNSClient(routes: [route], options: options)
     }
 
-    /// How many bytes a server sends for a handshake, its SETTINGS and some answers.
+    /// Number of bytes that a server sends for a handshake, its SETTINGS and some answers.
     private func wholeLength(_ server: TestServer) async throws -> Int {
         let length = Mutex(0)
         try await ByteProxy.run(to: server.port) { proxy, port in
@@ -33,7 +33,7 @@ import Testing
         return length.withLock { $0 }
     }
 
-    /// What a connection that is cut behind a byte makes of some pushes, when the next ones are whole.
+    /// Returns what is wrong after the first connection meets this fate and the next ones are sound, or `nil`.
     private func problem(_ server: TestServer, fate: ByteProxy.Fate) async throws -> String? {
         let problem = Mutex<String?>(nil)
         try await ByteProxy.run(to: server.port, fate: { $0 == 1 ? fate : .pass }) { proxy, port in
@@ -56,7 +56,8 @@ import Testing
         } body: { server in
             let length = try await wholeLength(server)
             #expect(length > 500)
-            // TLS tickets and records come in whole: each byte of the beginning and the end, and samples between.
+            // TLS tickets and records arrive whole, so test each byte of the beginning and the end, and samples
+            // between.
             let cuts = (0...length + 8).filter { resets ? $0 % 13 == 5 : $0 < 16 || $0 % 8 == 0 || $0 > length - 200 }
             var problems: [String] = []
             try await withThrowingTaskGroup(of: String?.self) { group in
@@ -71,7 +72,8 @@ import Testing
             #expect(problems.isEmpty)
             let ids = server.requests.compactMap { $0.headers["apns-id"] }
             let most = Dictionary(grouping: ids) { $0 }.values.map(\.count).max() ?? 0
-            // Every client sends the same ids: one that sent a push twice would show as one more than clients.
+            // Every client sends the same ids. A client that sends a push twice makes the count exceed the number of
+            // clients.
             #expect(most <= cuts.count + 1, "what may have arrived was sent again")
         }
     }
@@ -107,8 +109,8 @@ import Testing
                     #expect(status == 200)
                 }
                 let outcomes = await sendAll(client, try (21...500).map { try push($0) })
-                // One, unless a busy machine needs more than the 3 seconds that an answer to PING has; were it not
-                // used again, they would be 21.
+                // Normally one connection. A busy machine may need more than the 3 seconds that a PING has and open
+                // more. Without reuse there would be 21.
                 #expect(outcomes.accepted == 480 && proxy.connections < 20)
                 await client.end(within: .seconds(5))
             }

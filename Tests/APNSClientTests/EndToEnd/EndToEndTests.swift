@@ -56,7 +56,7 @@ import Testing
             $0.number == 2 ? [] : [.answer(200)]
         } body: { server in
             try await withClient(server) { client in
-                // The connection stands before the short limit counts, which is that of the one alone.
+                // The connection exists before the short limit counts. That limit is the limit of the one push.
                 let first = try await sendForStatus(client, 1)
                 #expect(first == 200)
                 let outcomes = await sendAll(client, try (2...11).map { try push($0, within: $0 == 2 ? 3 : 60) })
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `a graceful GOAWAY costs the caller nothing`() async throws {
         try await TestServer.run { request in
-            // The first connection closes after 200 pushes, while many more are on their way.
+            // The first connection closes after 200 pushes, while many more are in flight.
             if request.connection > 1 || request.numberInConnection < 200 { return [.answer(200)] }
             guard request.numberInConnection == 200 else { return [] }
             return [.answer(200), .goAway(request.streamID, reason: "Shutdown")]
@@ -111,7 +111,7 @@ import Testing
                 #expect(first == 200)
                 let second = try await failureCode(client, 2)
                 #expect(second == .refusedByPeer)
-                // The first push twice; the second once and then as often as it is sent again.
+                // The first push was sent twice; the second once, and then once for each repetition.
                 #expect(server.requests.count == 2 + 1 + 4)
             }
         }

@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// What an observer hears, as words.
+/// An observer that records its events as text.
 final class RecordingObserver: APNSClientObserver {
     private let lines = Mutex<[String]>([])
     private let depths = Mutex<[Int]>([])
@@ -15,7 +15,7 @@ final class RecordingObserver: APNSClientObserver {
 
     var heard: [String] { lines.withLock { $0 } }
     var queueDepths: [Int] { depths.withLock { $0 } }
-    /// No duration is negative or longer than a test.
+    /// `true` if no duration was negative or longer than a test.
     var durationsAreSane: Bool { isSane.withLock { $0 } }
 
     private func hear(_ line: String, _ duration: Duration = .zero) {
@@ -58,16 +58,16 @@ final class RecordingObserver: APNSClientObserver {
     }
 }
 
-/// One that takes its time over a push that waits, until that has left.
+/// An observer that blocks on a waiting push until that push has left.
 private final class SlowObserver: APNSClientObserver {
     private let depths = Mutex<[Int]>([])
     private let isPatient = Mutex(false)
     private let hasLeft = DispatchSemaphore(value: 0)
 
-    /// In the order in which it was done with them: a gauge holds the last one.
+    /// The depths in the order in which the observer finished with them. A gauge holds the last one.
     var told: [Int] { depths.withLock(\.self) }
 
-    /// From now on, once.
+    /// Makes the observer block once, from now on.
     func takeTime() { isPatient.withLock { $0 = true } }
 
     func pushSent(_ push: APNSClient.PushInfo, after duration: Duration) {
@@ -117,17 +117,18 @@ private final class SlowObserver: APNSClientObserver {
             var options = APNSClient.Options()
             options.maximumConnections = 1
             let client = try APNSClient(routes: [route(server)], options: options, observer: observer)
-            // Its end makes room for the second: one stream is open until the provider token was accepted.
+            // The end of the first push makes room for the second: only one stream is open until the provider token is
+            // accepted.
             var first = submit(client, [try push(1, within: 2)])
             while server.requests.isEmpty, !Task.isCancelled {
-                // On a slow machine its time may be over before it has left.
+                // On a slow machine the push may time out before it has left.
                 if !first.all.isEmpty { first = submit(client, [try push(1, within: 2)]) }
                 await Task.yield()
             }
             let second = Outcomes()
             let waiting = try push(2)
             observer.takeTime()
-            // On a thread that may be kept.
+            // The call blocks its thread, so it runs on a thread that may be blocked.
             try await NIOThreadPool.singleton.runIfActive {
                 client.submit([waiting]) { index, result in second.record(index, result) }
             }

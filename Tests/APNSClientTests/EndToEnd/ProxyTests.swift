@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSClient
 
-/// Pushes through a proxy that is a process of its own for the client: real TLS inside a real tunnel.
+/// Pushes through a proxy that is a separate process for the client: real TLS inside a real tunnel.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests: Sending {
     private func options(_ proxy: ConnectProxy, user: String? = nil, password: String = "") throws -> APNSClient.Options
     {
@@ -100,12 +100,13 @@ import Testing
         let other = try TestAuthority()
         try await TestServer.run(script: Self.accepting) { server in
             try await ConnectProxy.run(.tunnel()) { proxy in
-                // Another authority: whoever is at the tunnel's end, it is not the one that is trusted.
+                // Another authority: the server at the end of the tunnel is not the trusted one.
                 try await withClient(server, roots: other.rootPEM, options: options(proxy), grace: .zero) { client in
                     let failure = try await connectFailure(client)
                     #expect(failure?.detail.contains("is not trusted") == true)
                 }
-                // The right authority and a name that the certificate does not have, though it has the proxy's address.
+                // The right authority, with a name that the certificate does not have, although it has the proxy's
+                // address.
                 let route = APNSClient.Route(
                     bundleID: try Make.bundleID(), environment: .sandbox, key: try Make.key(),
                     endpoint: try .init(host: "api.push.example.com", port: server.port),
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    /// Behind a proxy the socket's address is the proxy's: the certificate must name the endpoint's.
+    /// Behind a proxy the socket's address is the proxy's, so the certificate must name the endpoint's address.
     @Test func `an endpoint that is an address has a certificate for it, and not for the proxy's address`() async throws
     {
         let elsewhere: [UInt8] = [192, 0, 2, 7]

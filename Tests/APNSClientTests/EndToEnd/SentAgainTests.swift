@@ -4,7 +4,7 @@ import HTTP2TestServer
 import NIOHTTP2
 import Testing
 
-/// What the client sends again by itself is the push that it was: APNs, and who reads logs, know it by its id.
+/// The client repeats a push under the id it had, because APNs and the logs identify the push by its id.
 @Suite(.timeLimit(.minutes(10))) struct SentAgainTests: Sending {
     private static let refused: TestServer.Script = { _ in [.reset(.refusedStream)] }
     private static let goAway: TestServer.Script = { request in

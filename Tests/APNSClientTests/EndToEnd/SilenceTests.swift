@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Peers that say nothing: each wait has its limit.
+/// Silent peers: each wait has a limit.
 @Suite(.timeLimit(.minutes(10))) struct SilenceTests: Sending {
     @Test func `a server that takes the connection and says nothing is named as the reason`() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -25,7 +25,7 @@ import Testing
     @Test func `a peer that falls silent is asked, given up and replaced`() async throws {
         var options = APNSClient.Options()
         options.keepAliveWhileBusy = .seconds(1)
-        // As long as a busy machine may need for the third push.
+        // The time that a busy machine may need for the third push.
         options.keepAliveTimeout = .seconds(8)
         try await TestServer.run { request in
             request.connection == 1 && request.numberInConnection == 2 ? [.stopReading] : [.answer(200)]

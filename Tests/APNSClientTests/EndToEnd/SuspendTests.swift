@@ -12,11 +12,11 @@ import Testing
     import Glibc
 #endif
 
-/// A machine that was suspended while something waited to leave.
+/// A machine that was suspended while something waited to be sent.
 @Suite(.timeLimit(.minutes(5))) struct SuspendTests: Sending {
     @Test func `a push that waited while the machine was suspended does not leave after its lease`() async throws {
         let clock = SuspendedClock()
-        // Nothing is answered: no second stream is opened before the provider token is accepted.
+        // Nothing is answered, so no second stream opens before the provider token is accepted.
         try await TestServer.run(script: { _ in [] }) { server in
             let client = try APNSClient(routes: [route(server)], time: clock.time)
             let open = submit(client, [try push(1, within: 600)])
@@ -57,7 +57,7 @@ import Testing
                 }
             }
             #expect(await outcome(within: .seconds(200)) == nil)
-            // The peer allows one stream: the third call waits for the second one's.
+            // The peer allows one stream, so the third call waits for the second call's stream.
             async let open = outcome(within: .seconds(50))
             while server.requests.count < 2, !Task.isCancelled { await Task.yield() }
             async let waiting = outcome(within: .seconds(55))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// On a machine that was never suspended the two are one; in a time namespace they are not.
+    /// The two clocks agree on a machine that was never suspended. In a time namespace they differ.
     @Test func `the live clock counts the time for which the machine was suspended`() {
         #if canImport(Darwin)
             let clock = CLOCK_MONOTONIC_RAW

@@ -14,7 +14,7 @@ struct MisbehavingServerTests: Sending {
         var distinct: Int
         var connections: Int
 
-        /// `received N distinct M connections C`.
+        /// Parses `received N distinct M connections C`.
         init?(_ text: String) {
             let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
             guard let start = words.firstIndex(of: "received"), words.count >= start + 6,
@@ -103,7 +103,7 @@ struct MisbehavingServerTests: Sending {
             scenario,
             {
                 $0.keepAliveWhileBusy = .seconds(1)
-                // Longer than a machine at work stands still: a connection that is well is kept.
+                // Longer than a busy machine stalls, so that a sound connection is kept.
                 $0.keepAliveTimeout = .seconds(10)
             }
         ) {
@@ -112,7 +112,7 @@ struct MisbehavingServerTests: Sending {
                 let status = try await sendForStatus(client, number)
                 #expect(status == 200)
             }
-            // The fifth one wakes the abuse; what follows it may be open on the same connection, or go elsewhere.
+            // The fifth push triggers the abuse. Later pushes may be open on the same connection or go elsewhere.
             let outcomes = await sendAll(client, try (5...54).map { try push($0) })
             #expect(outcomes.areCompleteOnce)
             #expect(outcomes.failureCodes.allSatisfy { $0 == .unknownFate })

@@ -4,7 +4,7 @@ import Foundation
 import HTTP2TestServer
 import Testing
 
-/// nghttpd: HTTP/2 by libnghttp2, TLS by OpenSSL. It sends every body back and answers 200.
+/// nghttpd: HTTP/2 by libnghttp2, TLS by OpenSSL. It echoes every body and answers 200.
 @Suite(
     .serialized, .timeLimit(.minutes(10)),
     .enabled(if: ForeignServer.Tool.nghttpd.isExpected, "nghttpd is missing (Debian's nghttp2-server)"))
@@ -42,7 +42,7 @@ struct NghttpdTests: Sending {
     ])
     func `many pushes are accepted, whatever its options`(options: [String]) async throws {
         try await withServer(options) { client in
-            // Through a window of one byte each byte of a body is a journey there and back.
+            // With a window of one byte, each byte of a body takes a round trip.
             let count = options.contains { $0.hasSuffix("window-bits=1") } ? 20 : 2_000
             let outcomes = await sendAll(client, try (1...count).map { try push($0, fill: $0 % 900) })
             #expect(outcomes.accepted == count && outcomes.areCompleteOnce)

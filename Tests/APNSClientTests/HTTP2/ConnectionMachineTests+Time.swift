@@ -40,7 +40,7 @@ extension ConnectionMachineTests {
         peer.tick(6)
         #expect(peer.settled.count == 4 && peer.machine.openStreams == 0)
         #expect(peer.machine.phase == .open)
-        // Those that are not answered are.
+        // The unanswered ones time out.
         for number in 5...6 { peer.open(try Make.push(number, answerBy: Make.time(8))) }
         peer.tick(3)
         #expect(peer.machine.phase != .open)
@@ -73,7 +73,7 @@ extension ConnectionMachineTests {
             guard case .refused = peer.outcomes.first else { throw Make.Missing() }
             #expect(peer.settled.count == 1)
         }
-        // Whole ones, one of them without a body.
+        // Whole answers, one of them without a body.
         var peer = try Peer()
         peer.open(try Make.push(1))
         peer.answer(1, status: status)

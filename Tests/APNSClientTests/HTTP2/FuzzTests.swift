@@ -5,7 +5,7 @@ import Testing
 @testable import APNSClient
 
 @Suite struct FuzzTests {
-    /// Frames that are right, or nearly.
+    /// Returns a frame that is valid, or almost valid.
     private func frame(_ peer: inout Peer, _ dice: inout SplitMix64) -> [UInt8] {
         let id = UInt32.random(in: 0...40, using: &dice)
         switch Int.random(in: 0..<14, using: &dice) {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// A peer that keeps the protocol, whose bytes are cut at random: nothing may be lost or invented.
+    /// A peer that keeps the protocol and whose bytes are cut at random. Nothing may be lost or invented.
     @Test(arguments: 0..<20)
     func `a correct peer is understood however its bytes are cut`(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)

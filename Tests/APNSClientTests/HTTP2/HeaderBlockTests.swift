@@ -28,7 +28,7 @@ import Testing
         return try decoder.decodeHeaders(from: &block).map { "\($0.name): \($0.value)" }
     }
 
-    /// A push of one of the types that share the app's own topic, or an update.
+    /// Returns a push of one of the types that share the app's own topic, or an update.
     private func request(
         _ number: Int, _ bundleID: String, _ dice: inout SplitMix64
     ) throws -> PushRequest {
@@ -77,7 +77,7 @@ import Testing
             let app = "com.example.app\(Int.random(in: 0..<topics, using: &dice))"
             let request = try request(number, app, &dice)
             let (id, withBody) = (UInt32(number) * 2 - 1, Int.random(in: 0..<5, using: &dice) > 0)
-            // What waits to leave stays what it is.
+            // Bytes that wait to leave do not change.
             let before = output
             writer.write(attempt(request), streamID: id, withBody: withBody, to: &output)
             #expect(output.readSlice(length: before.readableBytes) == before)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import APNSClient
 
-/// Answers that are known by their bytes mean what the decoder would have made of them.
+/// An answer that is recognized by its bytes has the same meaning as the decoder's result.
 @Suite struct KnownAnswerTests {
     private func encoded(
         _ headers: [(String, String)], indexing: HPACKIndexing = .nonIndexable,
@@ -23,7 +23,7 @@ import Testing
         HPACKEncoder(allocator: ByteBufferAllocator(), useHuffmanEncoding: huffman)
     }
 
-    /// Answers of a few kinds in random order; what comes back must be what went in.
+    /// Answers of a few kinds in random order must be read as they were written.
     @Test(arguments: 0..<100)
     func `every answer is read as it was written, known or not`(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
@@ -52,7 +52,7 @@ import Testing
                 headers.append(("apns-unique-id", "u\(number)"))
                 expected.uniqueID = "u\(number)"
             }
-            // Those that enter the table of the peer's encoder come back as indices that move.
+            // Answers that enter the table of the peer's encoder return as indices that move.
             let indexing = [HPACKIndexing.nonIndexable, .nonIndexable, .neverIndexed, .indexable]
             let block = try encoded(
                 headers, indexing: indexing.randomElement(using: &dice) ?? .indexable, with: &encoder)
@@ -97,7 +97,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Enters the table; is in it; changes its size; a name that is in it.
+            // In order: enters the table; is in the table; changes the table's size; uses a name that is in the table.
             [0x88, 0x40, 0x01, 0x61, 0x01, 0x62], [0x88, 0xBE], [0x20, 0x88], [0x88, 0x0F, 0x2F, 0x01, 0x62],
         ] as [[UInt8]])
     func `a block that has to do with the dynamic table is not kept`(bytes: [UInt8]) {
@@ -106,7 +106,7 @@ import Testing
 
     @Test(arguments: [0x00, 0x3F, 0x7E])
     func `Huffman's padding must be ones`(padding: UInt8) throws {
-        // 31 digits of 5 bits, one of 6, four hyphens of 6: 185 bits, so that 7 bits of padding follow.
+        // 31 digits of 5 bits, one of 6 and four hyphens of 6 are 185 bits, so 7 bits of padding follow.
         var encoder = encoder(huffman: true)
         let id = "00000000-0000-0000-0000-000000000003"
         var block = try encoded([(":status", "200"), ("apns-id", id)], with: &encoder)

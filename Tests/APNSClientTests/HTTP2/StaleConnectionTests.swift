@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSClient
 
-/// A connection that may have died unnoticed is asked before a push is trusted to it.
+/// A connection that may have died unnoticed is probed before it gets a push.
 @Suite struct StaleConnectionTests {
     @Test func `an idle connection is stale after its silence, and proved by any byte`() throws {
         var peer = try Peer.accepting()

@@ -3,9 +3,10 @@ import Testing
 
 @testable import APNSClient
 
-/// The ids of streams have an end (RFC 9113 section 5.1.1): the connection is replaced before it.
+/// Stream ids are finite (RFC 9113 section 5.1.1), so the connection is replaced before they run out.
 @Suite struct StreamIDTests {
-    /// A ring for 100 streams has 256 places, and a turn of it is left unused.
+    /// Returns a peer with this many streams left. A ring for 100 streams has 256 places, and one turn of it stays
+    /// unused.
     private func peer(streamsLeft: Int) throws -> Peer {
         var limits = ConnectionLimits()
         limits.concurrentStreams = 100

@@ -172,7 +172,7 @@ import Testing
         }
         for _ in 0..<200 {
             now += Double.random(in: 0..<0.5, using: &dice)
-            // Mostly one that lives, so that several stand at once.
+            // Usually a live connection, so that several exist at once.
             let id = known.suffix(Int.random(in: 0..<8, using: &dice) == 0 ? 20 : 3).randomElement(using: &dice) ?? 0
             switch Int.random(in: 0..<16, using: &dice) {
             case 0, 1, 2:
@@ -203,7 +203,7 @@ import Testing
         #expect(Set(known).count == known.count, "seed \(seed)")
     }
 
-    /// Whether somebody takes what waits: one that pulls, or nobody who would have to be woken.
+    /// Returns `true` if the queue is served: a connection pulls, or none is hungry and would have to be woken.
     private func isServed(_ pool: PoolMachine) -> Bool {
         var isHungry = false
         for case .ready(_, let appetite) in pool.places {
@@ -216,7 +216,7 @@ import Testing
     @Test func `after a connection that was of use the waits begin anew`() throws {
         var pool = machine()
         _ = pool.enqueue([try attempt(sendBefore: 1_000)], now: Make.time(0))
-        /// When the next connection is made after one that ended then.
+        /// Returns the delay, in seconds, until the next connection after one that ended at this time.
         func redial(_ id: Int, after now: Double, wasUseful: Bool) -> Double? {
             let ended = pool.ended(id, "gone", wasUseful: wasUseful, now: Make.time(now), dice: 1)
             if ended.dial != nil { return 0 }

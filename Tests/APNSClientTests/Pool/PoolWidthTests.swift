@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNSClient
 
-/// When `PoolMachine` makes another connection, which one gets work, and when one goes.
+/// Rules of `PoolMachine`: when another connection is made, which one gets work, and when one closes.
 @Suite struct PoolWidthTests {
     private func pool(_ width: Int, waiting count: Int) throws -> PoolMachine {
         var pool = PoolMachine(
@@ -118,7 +118,7 @@ import Testing
         #expect(pull(&pool, 1, 10, at: 300).actions.drain == nil)
         #expect(pull(&pool, 2, 10, at: 300).actions.drain == 2)
         #expect(pull(&pool, 1, 10, at: 900).actions.drain == nil)
-        // It never had a push accepted, and yet nothing waits for its successor.
+        // It never had a push accepted, and still nothing waits for its successor.
         #expect(pool.ended(2, nil, wasUseful: false, now: Make.time(900), dice: 1).dial == nil)
         _ = pool.enqueue(try attempts(2), now: Make.time(900))
         #expect(pull(&pool, 1, 1, at: 900).actions.dial?.id == 3)

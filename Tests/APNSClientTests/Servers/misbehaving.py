@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An HTTP/2 server of another make, on the package h2, that misbehaves on purpose.
+"""An HTTP/2 server of another implementation, on the package h2, that misbehaves on purpose.
 
 usage: misbehaving.py CERTIFICATE KEY SCENARIO
 
-Prints `port N` and serves until a line comes in. Every push (POST /3/device/...) is answered with 200, or as
-the scenario says; most abuse only the first connection and are correct on later ones. Ends with a line
-`received N distinct M connections C`.
+Prints `port N` and serves until a line comes in. Every push (POST /3/device/...) is answered with 200, or as the
+scenario defines. Most scenarios abuse only the first connection and are correct on later ones. The last output is
+the line `received N distinct M connections C`.
 """
 import os, socket, ssl, sys, threading
 
@@ -38,7 +38,7 @@ class Session:
         self.count = 0
         self.answered = 0
 
-    # --- what every scenario shares
+    # --- shared by all scenarios
 
     def flush(self):
         data = self.h2.data_to_send()
@@ -51,7 +51,7 @@ class Session:
             self.sock.sendall(data)
 
     def raw(self, data):
-        """Bytes that h2 would never send; what it has to say goes first."""
+        """Sends bytes that h2 would never send, after its pending output."""
         self.flush()
         try:
             self.sock.sendall(data)
@@ -84,7 +84,7 @@ class Session:
         if isinstance(event, h2.events.RequestReceived):
             self.requests[event.stream_id] = dict(event.headers)
             if self.scenario == "no-window":
-                # The headers are there, the body waits: it is let in now, in pieces.
+                # The headers have arrived and the body waits. Let it in now, in pieces.
                 for _ in range(8):
                     self.window(event.stream_id, 100)
         elif isinstance(event, h2.events.DataReceived):
@@ -129,7 +129,7 @@ class Session:
     def is_abused(self):
         return self.number == 1 and self.count >= 5
 
-    # --- scenarios: True when the push is dealt with
+    # --- scenarios: True if the push is handled
 
     def on_refuse(self, stream_id, _):
         if self.count % 5 == 2:
@@ -151,7 +151,7 @@ class Session:
         return True
 
     def on_goaway_twice(self, stream_id, apns_id):
-        """First the warning of RFC 9113 6.8, then the bound, then the end."""
+        """Sends the warning of RFC 9113 6.8, then the last stream, then ends."""
         if self.number > 3:
             return False
         if self.count == 5:
@@ -176,7 +176,7 @@ class Session:
         return False
 
     def on_fragments(self, stream_id, apns_id):
-        """HEADERS in pieces, padded and with a priority; then an empty padded DATA frame."""
+        """Sends HEADERS in pieces, padded and with a priority, then an empty padded DATA frame."""
         block = self.h2.encoder.encode(self.fields(200, apns_id))
         first = HeadersFrame(stream_id, block[:3], pad_length=9, depends_on=0, stream_weight=7,
                              flags=["PADDED", "PRIORITY"])
@@ -194,7 +194,7 @@ class Session:
         return False
 
     def on_refusals(self, stream_id, apns_id):
-        """410 with the body in pieces of one byte and trailers."""
+        """Answers 410 with the body in pieces of one byte and trailers."""
         self.h2.send_headers(stream_id, self.fields(410, apns_id))
         for byte in b'{"reason":"Unregistered","timestamp":1763700000123}':
             self.h2.send_data(stream_id, bytes([byte]), pad_length=3)
@@ -202,7 +202,7 @@ class Session:
         return True
 
     def on_chatter(self, stream_id, apns_id):
-        """Frames that RFC 9113 allows and nobody needs."""
+        """Sends frames that RFC 9113 allows and nobody needs."""
         unknown = bytes([0, 0, 4, 0xBE, 0xFF]) + stream_id.to_bytes(4, "big") + b"abcd"
         priority = bytes([0, 0, 5, 2, 0]) + stream_id.to_bytes(4, "big") + bytes([0, 0, 0, 0, 9])
         self.raw(unknown + priority + PingFrame(0, b"12345678").serialize()
@@ -210,7 +210,7 @@ class Session:
         return False
 
     def abuse(self, frames):
-        """The same bytes again and again until the other side hangs up."""
+        """Sends the same bytes repeatedly until the other side closes."""
         if not self.is_abused:
             return False
         for _ in range(200000):
@@ -281,7 +281,7 @@ class Session:
         raise Gone()
 
     def on_truncated_tls(self, stream_id, _):
-        """TCP ends, and TLS never said good-bye: RFC 8446 6.1 calls that a truncation."""
+        """Ends TCP without the closing alert of TLS, which RFC 8446 6.1 calls a truncation."""
         if not self.is_abused:
             return False
         self.flush()
@@ -289,7 +289,7 @@ class Session:
         raise Gone()
 
     def on_silence(self, stream_id, _):
-        """Takes everything and says nothing, PING included."""
+        """Accepts everything and answers nothing, PING included."""
         if not self.is_abused:
             return False
         while self.sock.recv(65536):

@@ -4,7 +4,7 @@ import APNSSimulator
 import JSONText
 import Testing
 
-/// Channels from their making to a lock screen, over real TLS and HTTP/2.
+/// Channels from their creation to the lock screen, over real TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(5))) struct BroadcastEndToEndTests {
     struct MatchAttributes: SimulatedActivityAttributes {
         struct ContentState: Codable, Hashable, Sendable { var score: String }
@@ -18,7 +18,7 @@ import Testing
             timestamp: UnixTime(seconds: APNSClient.liveTime.wall().seconds + seconds), contentState: state(score))
     }
 
-    /// A phone whose card listens to the channel.
+    /// Adds a phone whose card listens to the channel.
     private static func fan(_ simulator: APNSSimulator, _ name: String, _ channel: ChannelID) throws -> PhoneID {
         var specification = PhoneSpecification(user: name, bundleID: try SimulatedAPNS.bundleID())
         specification.installs(MatchAttributes.self)
@@ -187,7 +187,7 @@ import Testing
                             _ = try await client.channels(of: route.bundleID, in: .sandbox).list()
                         } == expected)
                 }
-                // The channel is believed to keep messages, and does not.
+                // The client believes that the channel keeps messages, and it does not.
                 let mistaken = BroadcastChannel(
                     id: kept.id, bundleID: bundleID, environment: .sandbox, policy: .mostRecent)
                 let late = try BroadcastRequest(

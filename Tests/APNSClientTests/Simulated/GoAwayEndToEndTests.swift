@@ -3,7 +3,7 @@ import APNSModel
 import APNSSimulator
 import Testing
 
-/// GOAWAY from an APNs that still owes answers.
+/// GOAWAY from a simulated APNs that has not answered every push.
 @Suite(.timeLimit(.minutes(5))) struct GoAwayEndToEndTests {
     @Test func `a GOAWAY costs nothing, although slow answers are still owed`() async throws {
         let key = SimulatedAPNS.Key()

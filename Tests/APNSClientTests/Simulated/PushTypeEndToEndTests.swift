@@ -4,7 +4,8 @@ import APNSSimulator
 import JSONText
 import Testing
 
-/// Every push type over real TLS and HTTP/2, judged by an APNs that checks topic, type, priority, size and token.
+/// Every push type over real TLS and HTTP/2, judged by a simulated APNs that checks topic, type, priority, size and
+/// token.
 @Suite(.timeLimit(.minutes(5))) struct PushTypeEndToEndTests {
     private static func phone(
         _ bundleID: String = "com.example.pizza", _ environment: APNSEnvironment = .sandbox
@@ -91,7 +92,7 @@ import Testing
                     let answer = try await client.send(.alert(payload, to: token, route.envelope()))
                     #expect(answer.status == 200, "\(place.1) in \(place.2)")
                 }
-                // Two apps of one team in one environment share, all others do not.
+                // Two apps of one team in one environment share a connection. All others have their own.
                 #expect(client.status.map(\.keyID).sorted() == ["PASTA00001", "PIZZA00001", "PIZZA00001"])
                 #expect(client.status.allSatisfy { $0.connections.count == 1 })
             }

@@ -2,7 +2,7 @@ import APNSModel
 import APNSSimulator
 import Crypto
 
-/// A simulator with its keys; in a file of its own, since the client has a `ProviderKey` too.
+/// A simulator with its keys. It has a file of its own because the client has a `ProviderKey` too.
 struct SimulatedAPNS: Sendable {
     let simulator: APNSSimulator
     private let addresses: APNSSimulator.Addresses
@@ -12,7 +12,7 @@ struct SimulatedAPNS: Sendable {
     var managementPorts: [APNSEnvironment: Int] { addresses.managementPorts }
     var roots: [UInt8] { Array(addresses.caPEM.utf8) }
 
-    /// The half of a key that the sender has.
+    /// The sender's half of a key.
     struct Key: Sendable {
         var keyID = "SIMKEY0001"
         var teamID = "SIMTEAM001"
@@ -22,7 +22,7 @@ struct SimulatedAPNS: Sendable {
         var topics: Set<BundleID>?
     }
 
-    /// Runs a simulator that takes these keys, while the body runs.
+    /// Runs a simulator that accepts these keys while the body runs.
     static func run<Value: Sendable>(
         _ keys: [Key], _ change: (inout APNSSimulator.Configuration) -> Void = { _ in },
         body: @escaping @Sendable (SimulatedAPNS) async throws -> Value

@@ -2,7 +2,7 @@ import APNSClient
 import APNSModel
 
 extension SimulatedAPNS {
-    /// The route of an app to this simulator.
+    /// Returns the route of an app to this simulator.
     func route(
         _ key: Key, _ bundleID: String = "com.example.pizza", _ environment: APNSEnvironment = .sandbox
     ) throws -> APNSClient.Route {
@@ -15,7 +15,7 @@ extension SimulatedAPNS {
             trustRoots: .pem(roots), broadcast: .init(send: push, management: management))
     }
 
-    /// A client for as long as the body runs.
+    /// Runs a client while the body runs.
     func withClient<Value>(
         _ routes: [APNSClient.Route], observer: (any APNSClientObserver)? = nil,
         _ body: (APNSClient) async throws -> Value

@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// A TCP socket of loopback that has a port and does not listen.
+/// A TCP socket on loopback that has a port and does not listen.
 ///
-/// Nobody inherits it: a process that another test starts at this moment would keep it, and with it the port.
+/// Child processes do not inherit it: a process that another test starts meanwhile would keep the socket and its port.
 struct BoundSocket {
     struct Failed: Error {}
 
     private let descriptor: Int32
     let port: Int
 
-    /// With port 0 the system chooses.
+    /// Binds the socket. With port 0 the system chooses.
     init(port: Int = 0) throws(Failed) {
         #if canImport(Glibc)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -40,13 +40,13 @@ struct BoundSocket {
         self.port = Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Gives the port back.
+    /// Releases the port.
     func release() {
         close(descriptor)
     }
 
-    /// A port on which nobody listens, and which nobody else gets while the body runs: one that was only given back may
-    /// be another test's server by then.
+    /// Runs the body with a port on which nobody listens, and holds the port meanwhile. A port that was only released
+    /// may become another test's server.
     static func whileNobodyListens(_ body: (Int) async throws -> Void) async throws {
         let socket = try BoundSocket()
         defer { socket.release() }

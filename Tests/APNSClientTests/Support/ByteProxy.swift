@@ -2,14 +2,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP proxy between a client and a server on loopback, which may end or freeze a connection at any byte: what lies
-/// above it (TLS, HTTP/2) knows nothing of it.
+/// A TCP proxy between a client and a server on loopback that can end or freeze a connection at any byte. The layers
+/// above it (TLS, HTTP/2) do not know of it.
 final class ByteProxy: Sendable {
     enum Fate: Sendable, Hashable {
         case pass
-        /// After so many bytes of the server both sides are closed.
+        /// Closes both sides after this many bytes from the server.
         case cut(after: Int)
-        /// As `cut`, with a TCP reset towards the client.
+        /// Like `cut`, with a TCP reset toward the client.
         case reset(after: Int)
     }
 
@@ -28,7 +28,7 @@ final class ByteProxy: Sendable {
         self.fate = fate
     }
 
-    /// - Parameter fate: What becomes of a connection, by its number from 1.
+    /// - Parameter fate: The fate of a connection, by its number from 1.
     static func run(
         to server: Int, fate: @escaping @Sendable (Int) -> Fate = { _ in .pass },
         body: (ByteProxy, Int) async throws -> Void
@@ -50,10 +50,10 @@ final class ByteProxy: Sendable {
 
     var connections: Int { state.withLock { $0.connections } }
 
-    /// How many bytes the server sent on each connection.
+    /// Number of bytes that the server sent on each connection.
     var bytesFromServer: [Int] { state.withLock { $0.bytesFromServer } }
 
-    /// From now on no byte passes on the connections that stand, in either direction, and nobody is told.
+    /// Stops all bytes on the open connections, in both directions and without notice, from now on.
     func freeze() async {
         for pair in state.withLock({ $0.pairs }) { await pair.freeze() }
     }
@@ -86,7 +86,7 @@ private struct ProxyPair: Sendable {
     let client: any Channel
     let server: any Channel
 
-    /// One that is closed already has nothing to freeze.
+    /// Returns at once for a connection that is already closed.
     func freeze() async {
         try? await client.setOption(.autoRead, value: false).get()
         try? await server.setOption(.autoRead, value: false).get()

@@ -3,9 +3,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A process by the system's own call, whose input and output are read on an event loop.
+/// A process started by the system's own call, with its input and output on an event loop.
 ///
-/// Not Foundation's `Process`: its children inherit the signals that its thread blocks, and ignore the request to end.
+/// Not Foundation's `Process`, because its children inherit the signals that its thread blocks and then ignore the
+/// request to end.
 final class ChildProcess: Sendable {
     struct Ended: Error, CustomStringConvertible {
         let description: String
@@ -14,7 +15,7 @@ final class ChildProcess: Sendable {
     private let identifier: pid_t
     private let channel: any Channel
     private let lines: Lines
-    /// Its number may be another process's by now.
+    /// `true` once the process was reaped: another process may have its number by then.
     private let isReaped = Mutex(false)
 
     init(_ executable: String, _ arguments: [String]) async throws {
@@ -54,7 +55,7 @@ final class ChildProcess: Sendable {
             .takingOwnershipOfDescriptors(input: output.read, output: input.write).get()
     }
 
-    /// Both ends are for nobody who is started meanwhile.
+    /// Makes a pipe whose ends are not inherited by processes that start meanwhile.
     private static func makePipe() throws -> (read: CInt, write: CInt) {
         var ends: [CInt] = [0, 0]
         guard pipe(&ends) == 0 else { throw Ended(description: "no pipe can be made") }
@@ -66,7 +67,7 @@ final class ChildProcess: Sendable {
         try await channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
-    /// The first whole line that has the text, as soon as it is there.
+    /// Returns the first whole line that contains the text, as soon as there is one.
     func line(with text: String) async throws -> String {
         while true {
             let (found, isOver, seen) = lines.state.withLock { state in
@@ -79,7 +80,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Returns when somebody listens on the port: at once for one who is faster, and not for one who ended instead.
+    /// Returns when a process listens on the port. Throws if the process ended instead.
     func isListening(on port: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -96,7 +97,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Throws what is known of its end where it ended by itself.
+    /// Throws what is known about the process's end if it ended by itself.
     func isStillThere() throws {
         var status: CInt = 0
         guard waitpid(identifier, &status, WNOHANG) == identifier else { return }
@@ -105,7 +106,7 @@ final class ChildProcess: Sendable {
         throw Ended(description: "it ended by itself, with wait status \(status), and said: \(text.suffix(2_000))")
     }
 
-    /// At once: what it has to say was said.
+    /// Kills the process at once. Its output is no longer needed.
     func end() async throws {
         if !isReaped.withLock(\.self) {
             kill(identifier, SIGKILL)

@@ -3,13 +3,13 @@ import NIOCore
 
 @testable import APNSClient
 
-/// Plays a script of bytes against a `ConnectionMachine` and checks what must hold whatever a peer does. The seeded
-/// tests, the corpus and the coverage-guided fuzzer all use it.
+/// Plays a script of bytes against a `ConnectionMachine` and checks the rules that hold whatever a peer does. The
+/// seeded tests, the corpus and the coverage-guided fuzzer all use it.
 ///
-/// The first byte chooses how the connection begins; then come operations, each a byte and what it needs. Every text of
-/// bytes is a script: what a fuzzer changes in it changes the play, and never makes it void.
+/// The first byte chooses how the connection begins. Operations follow, each a byte and its arguments. Every sequence
+/// of bytes is a script, so a fuzzer's change alters the play and never makes it invalid.
 struct ConnectionTrial {
-    /// The longest script that is played.
+    /// The longest script that is played, in bytes.
     static let maximumBytes = 4_096
     private static let statuses = ["200", "200", "103", "400", "403", "410", "429", "503"]
 
@@ -22,7 +22,7 @@ struct ConnectionTrial {
         var problems: [String] = []
     }
 
-    /// What was not as it must be; empty when all was.
+    /// Returns the rules that were broken; empty if none was.
     static func problems(of script: [UInt8]) throws -> [String] {
         var trial = try Self(script)
         try trial.play()
@@ -91,7 +91,7 @@ struct ConnectionTrial {
         (0..<4).reduce(0) { value, _ in value << 8 | UInt32(byte()) }
     }
 
-    /// Mostly one that may be open.
+    /// Returns the id of a stream, most often one that may be open.
     private mutating func streamID() -> UInt32 {
         let value = byte()
         return value == 255 ? number() : UInt32(value)
@@ -128,7 +128,7 @@ struct ConnectionTrial {
         checkFrames()
     }
 
-    /// What was sent keeps RFC 9113 whatever came in.
+    /// Checks that the output keeps RFC 9113, whatever the input was.
     private mutating func checkFrames() {
         var last: UInt32 = 0
         var ended: Set<UInt32> = []

@@ -2,10 +2,10 @@ import APNSClient
 import Foundation
 import HTTP2TestServer
 
-/// A server of another make as a process of its own, in a folder that goes with it.
+/// A server of another implementation, as a process of its own, in a folder that is removed with it.
 struct ForeignServer: Sendable {
-    /// A program that must be there: a test that needs it is skipped without it, and fails in CI (`CI=true`), which
-    /// must have it. `script/test` installs all.
+    /// A program that a test needs. Without it the test is skipped; in CI (`CI=true`) the test fails instead.
+    /// `script/test` installs all of them.
     struct Tool: Sendable, CustomStringConvertible {
         static let nghttpd = Tool(name: "nghttpd", package: "nghttp2-server", needs: nil)
         static let python = Tool(
@@ -13,12 +13,12 @@ struct ForeignServer: Sendable {
 
         let name: String
         let package: String
-        /// A file that must be there, too.
+        /// A file that must exist as well.
         let needs: String?
 
         var description: String { "\(name) (Debian's package \(package)); script/test installs it" }
 
-        /// Debian's Python, which has Debian's packages, rather than whatever else is in the path.
+        /// Folders that are searched. Debian's Python comes first because it has Debian's packages.
         private static let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"]
 
         var executable: URL? {
@@ -27,7 +27,7 @@ struct ForeignServer: Sendable {
                 .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(fileURLWithPath: $0) }
         }
 
-        /// Whether tests that need it run: where it is, and in CI anyway, to fail there.
+        /// `true` if tests that need the tool run: where it is installed, and always in CI, to fail there.
         var isExpected: Bool { executable != nil || ProcessInfo.processInfo.environment["CI"] != nil }
     }
 
@@ -38,12 +38,11 @@ struct ForeignServer: Sendable {
     let port: Int
     let authority: TestAuthority
 
-    /// Runs a server while the body runs; `arguments` gets the files of its certificate and key, and a free port.
+    /// Runs a server while the body runs. `arguments` gets the files of its certificate and key, and a free port.
     ///
-    /// - Parameters:
-    ///   - ready: What its output says when it listens; a number behind it is the port. `nil` for one that says
-    ///     nothing: it is there when its port answers.
-    ///   - last: What the line has that it writes when it is told to end.
+    /// - Parameters: - ready: The text that it prints when it listens; a number after it is the port. `nil` for a
+    ///   server that prints nothing: it is ready when its port answers. - last: Text of the line that it prints when it
+    ///   is told to end.
     /// - Returns: That line.
     @discardableResult
     static func run(
@@ -103,8 +102,8 @@ struct ForeignServer: Sendable {
         get throws { try APNSClient.Endpoint(host: "127.0.0.1", port: port) }
     }
 
-    /// nghttpd cannot say which port it took, so that one is chosen for it: one that the system gives to nobody by
-    /// itself, or a connection of another test would have it before the server does.
+    /// Returns a port for nghttpd, which cannot say which port it took. The system assigns this port to nobody by
+    /// itself; otherwise a connection of another test could take it before the server does.
     private static func freePort() throws -> Int {
         for _ in 0..<100 {
             guard let socket = try? BoundSocket(port: Int.random(in: 20_000..<32_000)) else { continue }

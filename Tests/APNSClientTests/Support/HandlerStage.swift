@@ -8,7 +8,7 @@ import Synchronization
 
 @testable import APNSClient
 
-/// A clock that stands until a test moves it.
+/// A clock that stands still until a test moves it.
 final class ManualClock: Sendable {
     private let now = Mutex(Make.time(0))
 
@@ -23,7 +23,7 @@ final class ManualClock: Sendable {
     }
 }
 
-/// A pool of one connection, which is on a stage: it notes what it is told, in words.
+/// A pool with one connection on a stage. It records its events as text.
 final class StagedPool: ConnectionOwner {
     private struct State {
         var machine: PoolMachine
@@ -42,7 +42,7 @@ final class StagedPool: ConnectionOwner {
     }
 
     var events: [String] { state.withLock { $0.events } }
-    /// The pushes that wait, in their order.
+    /// The pushes that wait, in order.
     var waiting: [UInt64] {
         state.withLock { state in
             var queue = state.machine.queue
@@ -56,7 +56,7 @@ final class StagedPool: ConnectionOwner {
         perform { $0.enqueue(attempts, now: self.clock.time.monotonic()) }
     }
 
-    /// Whether the connection was to be woken since this was asked last.
+    /// Returns `true` if the connection was to be woken since the last call.
     func takeWake() -> Bool {
         state.withLock { state in
             defer { state.wakes = 0 }
@@ -112,8 +112,8 @@ final class StagedPool: ConnectionOwner {
     func connectionReports(_ connection: PoolMachine.ConnectionID, _ status: APNSClient.ConnectionStatus) {}
 }
 
-/// A `ConnectionHandler` on a channel of memory without TLS, with a pool of its own and a peer that the test plays: no
-/// thread, no network, no time but the clock's.
+/// A `ConnectionHandler` on an in-memory channel without TLS, with a pool of its own and a peer that the test plays. It
+/// uses no thread, no network and only the manual clock.
 final class HandlerStage {
     let clock = ManualClock()
     let pool: StagedPool
@@ -124,7 +124,7 @@ final class HandlerStage {
     private(set) var seen: [Peer.Frame] = []
     private let afterFirst = AfterFirst()
 
-    /// The connection stands, and its first push, with the number 0, is open.
+    /// Makes a connected stage whose first push, number 0, is open.
     init(limits: ConnectionLimits = ConnectionLimits()) throws {
         pool = StagedPool(clock)
         let context = ConnectionContext(
@@ -147,12 +147,12 @@ final class HandlerStage {
         let action = Mutex<(@Sendable () -> Void)?>(nil)
     }
 
-    /// Called when the outcome of the first push is told.
+    /// Sets an action for the outcome of the first push.
     func whenFirstIsAnswered(_ action: @escaping @Sendable () -> Void) {
         afterFirst.action.withLock { $0 = action }
     }
 
-    /// One whose first push was accepted.
+    /// Returns a stage whose first push was accepted.
     static func accepting(limits: ConnectionLimits = ConnectionLimits()) throws -> HandlerStage {
         let stage = try HandlerStage(limits: limits)
         try stage.answer(limits.firstStreamID)
@@ -170,13 +170,13 @@ final class HandlerStage {
         return pushes.indices.map { Attempt(batch, $0) }
     }
 
-    /// - Parameter then: Hears the number of each push when its outcome is told.
+    /// - Parameter then: Called with the number of each push when its outcome is known.
     func submit(_ pushes: [Push], then: (@Sendable (Int) -> Void)? = nil) throws {
         pool.enqueue(attempts(pushes, then: then))
         try run()
     }
 
-    /// The handler is woken if it was to be, and what it wrote is read.
+    /// Wakes the handler if that was due and reads what it wrote.
     private func run() throws {
         while pool.takeWake() { handler.wake() }
         while var written = try channel.readOutbound(as: ByteBuffer.self) { bytes.writeBuffer(&written) }
@@ -197,7 +197,7 @@ final class HandlerStage {
         try run()
     }
 
-    /// Answers 200, or with another status and a reason.
+    /// Answers with 200, or with another status and a reason.
     func answer(_ streamID: UInt32, status: Int = 200, reason: String? = nil) throws {
         // A literal without indexing, with the name of entry 8 of the static table.
         let block = [0x08, 0x03] + Array(String(status).utf8)
@@ -216,7 +216,7 @@ final class HandlerStage {
 
     // MARK: Time
 
-    /// The clock goes on, and the connection's timer comes once.
+    /// Moves the clock on and runs the connection's timer once.
     func wait(_ seconds: Double) throws {
         clock.advance(seconds)
         channel.embeddedEventLoop.advanceTime(by: .milliseconds(50))

@@ -2,8 +2,8 @@ import APNSClient
 import Synchronization
 import Testing
 
-/// Something that happens once. Who waits for it is let go when the test's time is over: a fault fails the test then,
-/// and does not hang it.
+/// An event that happens once. Its waiters are released when the test's time limit cancels them, so that a fault fails
+/// the test and does not hang it.
 final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -22,7 +22,7 @@ final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Whether it happened; `false` when the task was cancelled before.
+    /// Waits for the event. Returns `false` if the task was canceled before.
     func wait() async -> Bool {
         let number = state.withLock { state in
             state.next += 1
@@ -31,7 +31,7 @@ final class Latch: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayWait = state.withLock { state in
-                    // What cancels looks for the waiter under this lock as well: it is not missed.
+                    // Cancellation looks for the waiter under this lock as well, so it cannot miss the waiter.
                     if state.isOpen || Task.isCancelled { return false }
                     state.waiters[number] = continuation
                     return true
@@ -46,10 +46,10 @@ final class Latch: Sendable {
 }
 
 extension APNSClient {
-    /// `shutdown(within:)`, awaited no longer than the test's limit of time allows.
+    /// Calls `shutdown(within:)` and waits no longer than the test's time limit.
     func end(within grace: Duration = .seconds(5)) async {
         let ended = Latch()
-        // Not a child: one that never ends would keep the test from ending, too.
+        // Not a child task: one that never ends would also keep the test from ending.
         Task {
             await shutdown(within: grace)
             ended.open()

@@ -2,7 +2,7 @@ import APNSModel
 import Synchronization
 import Testing
 
-/// Collects completions, and fails the test that completes one push twice.
+/// Collects completions and fails the test if a push completes twice.
 final class Outcomes: Sendable {
     private struct State {
         var results: [Int: [Result<PushAnswer, PushFailure>]] = [:]
@@ -21,7 +21,7 @@ final class Outcomes: Sendable {
         waiter?.open()
     }
 
-    /// Returns when that many pushes are complete, or the test's time is over.
+    /// Returns when this many pushes are complete, or when the test's time is over.
     func wait(for count: Int) async {
         let latch = state.withLock { state in
             let latch = Latch()

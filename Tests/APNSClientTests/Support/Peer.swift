@@ -4,7 +4,7 @@ import NIOHPACK
 @testable import APNSClient
 @testable import APNSModel
 
-/// The other side of a `ConnectionMachine`, without a network: makes its frames, reads the machine's.
+/// The peer of a `ConnectionMachine`, without a network: makes its own frames and reads the machine's.
 struct Peer {
     struct Frame: Hashable, CustomStringConvertible {
         let type: UInt8
@@ -19,7 +19,7 @@ struct Peer {
     var now = Make.time(0)
     var seen: [Frame] = []
     var settled: [Settlement] = []
-    /// One for all: to sign takes longer than most tests.
+    /// One token for all tests, because signing takes longer than most tests.
     private static let token = Result { try Make.key().makeToken(issuedAt: UnixTime(seconds: 1_763_700_000)) }
     private var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
@@ -34,7 +34,7 @@ struct Peer {
         if let settings { send(Self.settings(settings)) }
     }
 
-    /// A peer that accepted a push already, so that more than one stream may be open.
+    /// Returns a peer that has accepted a push, so that more than one stream may be open.
     static func accepting(
         limits: ConnectionLimits = ConnectionLimits(), settings: [(UInt16, UInt32)] = [(3, 1_000)]
     ) throws -> Peer {
@@ -43,7 +43,7 @@ struct Peer {
         return peer
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     @discardableResult
     mutating func open(_ push: Push) -> Bool {
@@ -106,11 +106,11 @@ struct Peer {
         }
     }
 
-    // MARK: What was seen
+    // MARK: Observations
 
     func frames(_ type: UInt8) -> [Frame] { seen.filter { $0.type == type } }
 
-    /// Bytes of a frame that the machine did not send whole.
+    /// Number of bytes of a frame that the machine did not send completely.
     var unfinishedOutput: Int { pending.readableBytes }
 
     var outcomes: [Settlement.Outcome] { settled.map(\.outcome) }
@@ -154,7 +154,7 @@ struct Peer {
 }
 
 extension Attempt {
-    /// A push that nobody waits for.
+    /// Makes an attempt of a push that nobody waits for.
     init(_ push: Push) {
         self.init(PendingBatch(push, of: [push]) { _, _ in }, 0)
     }

@@ -2,7 +2,7 @@ import APNSClient
 import APNSModel
 import HTTP2TestServer
 
-/// What tests with a real client and a real server have in common.
+/// Helpers shared by tests with a real client and a real server.
 protocol Sending {}
 
 extension Sending {
@@ -62,7 +62,7 @@ extension Sending {
         }
     }
 
-    /// Why no connection can be made. On a busy machine the first attempt may outlive the first push.
+    /// Returns why no connection can be made. On a busy machine the first attempt may take longer than the first push.
     func connectFailure(_ client: APNSClient) async throws -> PushFailure? {
         for number in 1...30 {
             let failure = await failure(client, try push(number, within: 1))

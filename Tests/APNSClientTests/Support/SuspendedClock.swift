@@ -2,7 +2,7 @@ import APNSClient
 import APNSModel
 import Synchronization
 
-/// The clocks of a machine that is suspended: they go on meanwhile, and the timers of event loops stand.
+/// The clocks of a suspended machine: they go on while the timers of event loops stand still.
 final class SuspendedClock: Sendable {
     private let suspended = Mutex(Duration.zero)
 

@@ -1,7 +1,7 @@
 import Foundation
 import JSONText
 
-/// What a server writes and reads, made by Foundation and not by the client.
+/// Formats of the wire, read and written by Foundation and not by the client.
 enum Wire {
     /// An IMF-fixdate.
     static func httpDate(_ seconds: Int64) -> String {

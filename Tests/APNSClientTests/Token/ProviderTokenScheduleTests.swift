@@ -5,7 +5,7 @@ import Testing
 @testable import APNSModel
 
 @Suite struct ProviderTokenScheduleTests {
-    /// A day's start, so that minutes of the day are minutes of slots.
+    /// The start of a day, so that minutes of the day are minutes of slots.
     private static let midnight: Int64 = 1_763_683_200
 
     private func issuedAt(_ schedule: inout ProviderTokenSchedule, _ minute: Double) -> Int64 {
@@ -14,7 +14,7 @@ import Testing
         return (time.seconds - Self.midnight) / 60
     }
 
-    /// First use, then (minute, expected start of the slot).
+    /// Each row: minute of the first use, then pairs of a minute and the expected start of its slot.
     @Test(
         arguments: [
             (0.0, [(0.0, 0), (29.9, 0), (30.0, 30), (59.0, 30), (60.0, 60)]),
@@ -104,7 +104,7 @@ import Testing
         _ = tokens.changeRefused(Make.time(31 * 60), dice: 1)
         let again = try #require(try token(&tokens, 31))
         #expect(again.text == first.text)
-        // Others go on with the newest one.
+        // Other connections go on with the newest token.
         var other = TokenUse(signer: signer)
         #expect(try token(&other, 32)?.text == second.text)
     }

@@ -5,7 +5,7 @@ import Testing
 struct VerdictTests {
     static let since = UnixTime(milliseconds: 1_795_000_000_123)
 
-    /// Apple, "Handling notification responses from APNs": status, the string on the wire, and what it means to us.
+    /// Apple, "Handling notification responses from APNs": status, reason on the wire, and its verdict.
     static let table: [(Int, String, Verdict)] = [
         (400, "BadCollapseId", .requestRefused), (400, "BadDeviceToken", .tokenDead(.badToken)),
         (400, "BadExpirationDate", .requestRefused), (400, "BadMessageId", .requestRefused),

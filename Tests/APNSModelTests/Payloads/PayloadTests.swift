@@ -4,15 +4,15 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Each form as Foundation reads it, against the table of Apple's page "Starting and updating Live Activities with
-/// ActivityKit push notifications".
+/// Each form of payload as Foundation reads it, against the table of Apple's page "Starting and updating Live
+/// Activities with ActivityKit push notifications".
 struct PayloadTests {
     static let time = UnixTime(milliseconds: 1_763_700_000_999)
     static let state = EncodedObject(["step": "cooking", "eta": 785_393_100])
     static let localized = PushAlert(
         title: .text("Order A1"), body: .localized(key: "COOKING", arguments: ["A1"]), sound: "default")
 
-    /// The members of `aps`, after checking that nothing stands beside it.
+    /// Returns the members of `aps`, after checking that the payload has no other member.
     private func aps(_ bytes: [UInt8]) throws -> NSDictionary {
         let whole = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         #expect(Array(whole.keys) == ["aps"])
@@ -35,7 +35,7 @@ struct PayloadTests {
                 "attributes": ["orderId": "A1"], "content-state": ["step": "cooking", "eta": 785_393_100],
                 "alert": ["title": "Order"],
             ])
-        // An integer, not 1763700000.0 nor 1.7637e9, since the device reads it as one.
+        // An integer, not 1763700000.0 or 1.7637e9, because the device reads it as an integer.
         #expect(String(decoding: payload.bytes, as: UTF8.self).contains(#""timestamp":1763700000,"#))
     }
 

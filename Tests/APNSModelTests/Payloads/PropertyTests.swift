@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// System P, row P8: what must hold for any input.
+/// Properties that hold for any input (system P, row P8).
 struct PropertyTests {
     private static let seed: UInt64 = 8
     private static let cases = 1000
@@ -83,13 +83,13 @@ struct PropertyTests {
                 #expect(request.topic.pushType.rawValue == type, label)
                 #expect(request.topic.text == envelope.bundleID.text + suffix, label)
                 #expect(request.destination.hex == token, label)
-                // A Live Activity push goes to a token of a Live Activity, and nothing else does.
+                // A Live Activity push goes to a token of a Live Activity; no other push does.
                 let isOrdinary = if case .device = request.destination { true } else { false }
                 #expect(isOrdinary == (type != "liveactivity"), label)
                 #expect(request.environment == envelope.environment && request.id == envelope.id, label)
                 #expect(request.payload.count <= request.topic.pushType.maximumPayloadBytes, label)
                 if type == "background" { #expect(request.priority == .low, label) }
-                // Only what goes to a push-to-start token must not be sent twice.
+                // Only a push to a push-to-start token must not be sent twice.
                 #expect(request.mayRepeat == (token != start.hex), label)
             }
         }

@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Every push type that a provider token may send: its headers and its bytes, in one table.
+/// Every push type that a provider token may send, with its headers and bytes, in one table.
 struct PushTypeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let request: PushRequest
@@ -16,7 +16,7 @@ struct PushTypeTests {
         var testDescription: String { "\(type) at \(request.priority)" }
     }
 
-    /// What a caller asks for, which not every type leaves open.
+    /// A caller's wishes. Not every type leaves them open.
     private static func envelope(_ priority: PushPriority) -> PushRequest.Envelope {
         .init(
             bundleID: Sample.bundleID, environment: .production, priority: priority,
@@ -96,7 +96,7 @@ struct PushTypeTests {
             #expect(request.payload.count <= request.topic.pushType.maximumPayloadBytes, label)
         }
         let types = Set(rows.map(\.type))
-        // mdm has a certificate's topic.
+        // The mdm type has a certificate's topic.
         #expect(types == Set(PushType.allCases.map(\.rawValue)).subtracting(["mdm"]))
     }
 

@@ -10,7 +10,7 @@ struct TimeTests {
         let formatter = ISO8601DateFormatter()
         formatter.timeZone = .gmt
         for _ in 0..<2000 {
-            // Years 1583 to 9999: before, Foundation's calendar is not the proleptic Gregorian one.
+            // Years 1583 to 9999. Before that, Foundation's calendar is not the proleptic Gregorian calendar.
             let milliseconds = Int64.random(in: -12_212_553_600_000...253_402_300_799_999, using: &dice)
             let time = UnixTime(milliseconds: milliseconds)
             let date = Date(timeIntervalSince1970: Double(time.seconds))

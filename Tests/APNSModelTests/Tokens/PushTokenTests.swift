@@ -64,7 +64,7 @@ struct PushTokenTests {
             #expect(!text.contains(token.hex.prefix(9)), "shows too much: \(text.count) characters")
         }
         #expect(token.masked == token.hex.prefix(8) + "…")
-        // The payload is 123, 34, 97 …: its bytes are not printed either.
+        // The payload is 123, 34, 97 …; its bytes are not printed either.
         #expect(!dumped.contains("123"))
     }
 }

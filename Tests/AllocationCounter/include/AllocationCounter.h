@@ -3,21 +3,21 @@
 
 #include <stdbool.h>
 
-// Counts what the process takes from the heap, on every thread, between a start and a stop.
+// Counts heap allocations of the process, on every thread, between a start and a stop.
 //
-// A program that links this has its malloc taken over: for the cost harness alone. Linux with glibc; elsewhere nothing
-// is taken over and nothing is counted.
+// It replaces malloc in every program that links it, so only the cost harness does. It works on Linux with glibc;
+// elsewhere it replaces nothing and counts nothing.
 
 typedef struct {
-    // Calls of malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc and memalign.
+    // Number of calls of malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc and memalign.
     long allocations;
-    // What those calls asked for.
+    // Number of bytes that those calls requested.
     long bytes;
 } allocation_counts;
 
 bool allocation_counter_is_available(void);
 
-// Begins from zero. One count at a time.
+// Starts counting from zero. Only one count may run at a time.
 void allocation_counter_start(void);
 
 allocation_counts allocation_counter_stop(void);

@@ -2,7 +2,7 @@
 
 import Foundation
 
-// Types whose parts stand in several files.
+// Types whose parts are in several files.
 
 enum AcrossFiles {
     enum Kind: String, Codable { case near, far }

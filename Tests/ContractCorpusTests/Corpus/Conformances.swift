@@ -2,7 +2,7 @@
 
 import Foundation
 
-// Where Codable comes from, and classes.
+// Sources of Codable conformance, and classes.
 
 protocol Model: Codable, Hashable {
     var id: String { get }
@@ -45,7 +45,7 @@ struct ProtocolsAttributes: ActivityAttributes {
 extension ProtocolsAttributes.Later: Decodable, Encodable {}
 extension ProtocolsAttributes.Later: Hashable {}
 
-/// Decoded only; what decodes is what counts.
+/// Attributes that are only decoded. Decoding is what matters to a contract.
 struct OneWayAttributes: ActivityAttributes {
     struct Line: Decodable, Hashable {
         var what: String
@@ -76,7 +76,7 @@ struct ClassesAttributes: ActivityAttributes {
     var order: String
 }
 
-/// What stands first is a protocol, no superclass.
+/// A protocol, not a superclass, comes first.
 struct ModelClassAttributes: ActivityAttributes {
     final class Leaf: Model {
         static func == (left: Leaf, right: Leaf) -> Bool { left === right }
@@ -105,14 +105,14 @@ class CodableBase: Codable, Hashable {
 }
 
 struct SubclassesAttributes: ActivityAttributes {
-    /// Its superclass is not Codable: its own properties are decoded.
+    /// The superclass is not Codable, so the class's own properties are decoded.
     final class Own: PlainBase, Codable, Hashable {
         static func == (left: Own, right: Own) -> Bool { left === right }
         func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
         var own: String = ""
     }
 
-    /// Its superclass is: it inherits the decoding, and of its own nothing is decoded.
+    /// The superclass is Codable, so its decoding is inherited and no own property is decoded.
     final class Derived: CodableBase {
         var extra: String = ""
         let more: Int? = nil
@@ -154,7 +154,7 @@ struct GenericClassAttributes: ActivityAttributes {
     var order: String
 }
 
-/// An `encode(to:)` of its own does not change what it is decoded from.
+/// An `encode(to:)` of its own does not change how it is decoded.
 struct EncodesItselfAttributes: ActivityAttributes {
     struct ContentState: Codable, Hashable {
         var status: String
@@ -170,7 +170,7 @@ struct EncodesItselfAttributes: ActivityAttributes {
     var order: String
 }
 
-// An initializer that only looks like Decodable's.
+// An initializer that only resembles Decodable's.
 struct OtherInitAttributes: ActivityAttributes {
     struct ContentState: Codable, Hashable {
         var status: String

@@ -68,7 +68,7 @@ struct RawStructAttributes: ActivityAttributes {
         static let fast = Options(rawValue: 2)
     }
 
-    /// No type that `RawRepresentable` decodes by itself.
+    /// Not a raw type that `RawRepresentable` decodes by itself.
     struct Reference: RawRepresentable, Codable, Hashable {
         var rawValue: UUID
     }
@@ -198,7 +198,7 @@ struct RawKindsAttributes: ActivityAttributes {
     struct Ratio: RawRepresentable, Codable, Hashable { var rawValue: Float }
     struct Length: RawRepresentable, Codable, Hashable { var rawValue: TimeInterval }
 
-    // No types that `RawRepresentable` decodes by itself.
+    // Not raw types that `RawRepresentable` decodes by itself.
     struct Width: RawRepresentable, Codable, Hashable { var rawValue: CGFloat }
     struct Price: RawRepresentable, Codable, Hashable { var rawValue: Decimal }
 

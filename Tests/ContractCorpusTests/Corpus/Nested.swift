@@ -2,7 +2,7 @@
 
 import Foundation
 
-// Types inside types, and where names lead.
+// Nested types, and the lookup of names.
 
 struct ShopAttributes: ActivityAttributes {
     struct Line: Codable, Hashable {
@@ -210,7 +210,7 @@ struct GenericAttributes: ActivityAttributes {
     var order: Box<Int>.Inner?
 }
 
-/// A generic parameter that stands for an optional: `null` is taken, but the key has to be there.
+/// A generic parameter that stands for an optional: `null` is accepted, but the key is required.
 struct GenericOptionalAttributes: ActivityAttributes {
     struct ContentState: Codable, Hashable {
         var couple: Couple<Int?, String>

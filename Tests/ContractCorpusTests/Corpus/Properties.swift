@@ -2,7 +2,7 @@
 
 import Foundation
 
-// What is a stored property, and of which type.
+// Stored properties and their types.
 
 struct DefaultsAttributes: ActivityAttributes {
     struct ContentState: Codable, Hashable {

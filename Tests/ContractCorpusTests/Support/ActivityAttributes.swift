@@ -1,4 +1,4 @@
-/// As ActivityKit has it.
+/// ActivityKit's protocol.
 protocol ActivityAttributes: Codable {
     associatedtype ContentState: Codable, Hashable
 }

@@ -116,7 +116,7 @@ extension Corpus {
             attributes: #"{"title": "a"}"#),
     ]
 
-    /// The five systems' own, out of `Examples`.
+    /// The types of the five systems, from `Examples`.
     static let systems = [
         CorpusType(
             OrderTrackingAttributes.self, stateType: OrderTrackingAttributes.ContentState.self,

@@ -3,7 +3,7 @@ import JSONText
 import LiveActivityCore
 import Testing
 
-/// An attributes type of the corpus, the contract that was made of its source, and JSON that fits.
+/// An attributes type of the corpus, the contract made from its source, and JSON that fits.
 struct CorpusType: CustomTestStringConvertible, Sendable {
     let name: String
     let halves: [Half]
@@ -14,7 +14,8 @@ struct CorpusType: CustomTestStringConvertible, Sendable {
     struct Half: Sendable {
         let member: String
         let samples: [String]
-        /// What a phone holds that was sent this, as it would report it; `nil`: it cannot decode it.
+        /// Returns the value that a phone has after it received this one, as it would report it; `nil` if it cannot
+        /// decode it.
         let decoded: @Sendable (JSONValue) -> JSONValue?
 
         init<Value: Codable & SendableMetatype>(_ type: Value.Type, _ member: String, _ samples: [String]) {
@@ -42,7 +43,7 @@ struct CorpusType: CustomTestStringConvertible, Sendable {
         halves = [Half(type, "attributes", [attributes]), Half(stateType, "contentState", states)]
     }
 
-    /// The folder of the contracts; `script/contract --corpus` writes them anew.
+    /// The folder of the contracts. `script/contract --corpus` rewrites them.
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Contracts")
 

@@ -47,7 +47,7 @@ struct RandomJSON {
     private mutating func array(_ schema: JSONObject, _ depth: Int) -> JSONValue {
         if let prefix = schema["prefixItems"]?.array {
             let first = value(of: prefix[0], depth + 1)
-            // Of a range both bounds may be the same.
+            // Both bounds of a range may be equal.
             if schema["x-swift"] != nil { return [first, first] }
             var elements = [first]
             for item in prefix.dropFirst() { elements.append(value(of: item, depth + 1)) }

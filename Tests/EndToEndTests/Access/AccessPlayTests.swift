@@ -10,7 +10,7 @@ import Testing
 
 @testable import islet
 
-/// Who reaches what on a server that is a process of its own, whose people an identity provider vouches for.
+/// Access to a server that runs as its own process and trusts an identity provider.
 @Suite(.serialized) struct AccessPlayTests {
     private static let token = String(repeating: "a1", count: 80)
 
@@ -19,7 +19,7 @@ import Testing
         var code = ""
     }
 
-    /// What a phone hears when it reports its card, with the activities that it is told of.
+    /// The answer to a phone that reports its card, with the activities that it contains.
     private struct Told: Equatable, Sendable {
         var reply: Reply
         var activities: [String] = []
@@ -38,11 +38,11 @@ import Testing
         return (Reply(status: answer.status, code: object["code"]?.string ?? ""), object)
     }
 
-    /// Registers a phone for the person of this token, and asks for a credential of its own.
+    /// Registers a phone for the person of this token, and returns a credential of the phone's own.
     private func register(_ stage: DemoStage, _ phone: String, as bearer: String) async throws -> String {
         let body: JSONValue = ["osVersion": "18.1", "environment": "sandbox", "wantsCredential": true]
         let credential = Mutex("")
-        // The key set is fetched beside the calls.
+        // The key set is fetched in parallel to the calls.
         try await Waiting.until("\(phone) is registered", within: .seconds(60)) {
             let (reply, answer) = try await call(stage, .PUT, "/v1/devices/\(phone)", body, as: bearer)
             guard reply.code != "keys_unavailable" else { return false }
@@ -54,7 +54,7 @@ import Testing
         return credential.withLock(\.self)
     }
 
-    /// A card of the order on this phone.
+    /// Reports a card of the order on this phone.
     private func report(_ stage: DemoStage, _ phone: String, as bearer: String) async throws -> Told {
         let (reply, answer) = try await call(
             stage, .PUT, "/v1/devices/\(phone)/instances/card-of-\(phone)",
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// One of the audience is told the state; who is not hears nothing, until they are named.
+    /// Checks that a member of the audience gets the state. Another person gets nothing until the audience names them.
     private func shares(_ stage: DemoStage, _ ada: String, _ bob: String) async throws {
         #expect(try await report(stage, "ada-phone", as: ada) == Told(200, "", ["order-1"]))
         #expect(try await report(stage, "bob-phone", as: bob) == Told(200))
@@ -97,7 +97,8 @@ import Testing
         #expect(try await report(stage, "bob-phone", as: bob) == Told(200, "", ["order-1"]))
     }
 
-    /// Neither by a person's token nor by a phone's credential one reaches another's phone, or a backend's call.
+    /// Checks that neither a person's token nor a phone's credential reaches another person's phone or a call of the
+    /// backend.
     private func keepsApart(_ stage: DemoStage, _ ada: [String], _ bob: [String]) async throws {
         for (phone, others) in [("ada-phone", bob), ("bob-phone", ada)] {
             for bearer in others {
@@ -129,12 +130,12 @@ import Testing
         }
     }
 
-    /// By commands beside the server.
+    /// Revokes with commands beside the server.
     private func revokes(_ stage: DemoStage, _ ada: String, _ adaPhone: String, _ bobPhone: String) async throws {
         #expect(try await stage.command("devices", "revoke", "ada-phone").code == 0)
         #expect(
             try await report(stage, "ada-phone", as: adaPhone) == Told(401, "credential_invalid"))
-        // The person's own word, and other phones' credentials, are what they were.
+        // The person's own token and other phones' credentials are still valid.
         #expect(try await report(stage, "ada-phone", as: ada).reply.status == 200)
         #expect(try await report(stage, "bob-phone", as: bobPhone).reply.status == 200)
         let again = try await register(stage, "ada-phone", as: ada)
@@ -149,9 +150,9 @@ import Testing
     }
 }
 
-/// The certificate of a server that is a process of its own.
+/// Reloading the certificate of a server that runs as its own process.
 @Suite(.serialized) struct CertificateReloadTests {
-    /// From one look of the server at its files to the next.
+    /// Interval at which the server looks at its files.
     private static let interval = Duration.seconds(10)
 
     @Test(.timeLimit(.minutes(20)))
@@ -171,7 +172,7 @@ import Testing
             let server = stage.serverProcess
             #expect(await isServed(stage, trusting: authority))
 
-            // Faster than it looks by itself: the signal did it. On a busy machine it is tried again.
+            // Faster than the server's own interval, so the signal caused it. On a busy machine the test tries again.
             let (rounds, changes) = (5, 4)
             var isFast = false
             for _ in 0..<rounds where !isFast {
@@ -200,7 +201,7 @@ import Testing
         }
     }
 
-    /// Whether a client that trusts this authority alone comes to an answer.
+    /// Returns `true` if a client that trusts only this authority gets an answer.
     private func isServed(_ stage: DemoStage, trusting authority: TestAuthority) async -> Bool {
         (try? await health(stage, trusting: authority)) ?? false
     }

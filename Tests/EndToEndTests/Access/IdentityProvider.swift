@@ -4,17 +4,17 @@ import HTTPTypes
 import JSONText
 import LoopbackServer
 
-/// An identity provider on the loopback: it publishes its key set, and signs its people in.
+/// An identity provider on loopback. It publishes its key set and signs its people's tokens.
 struct IdentityProvider: Sendable {
     static let issuer = "https://id.example.com"
     static let audience = "pizza"
     private static let keyID = "k1"
 
     private let key: P256.Signing.PrivateKey
-    /// Where the key set is.
+    /// The address of the key set.
     let url: String
 
-    /// Runs one, for as long as the work lasts.
+    /// Runs an identity provider while the work runs.
     static func run(_ work: @escaping @Sendable (IdentityProvider) async throws -> Void) async throws {
         let published = P256.Signing.PrivateKey()
         let set = keySet(published.publicKey)
@@ -41,7 +41,7 @@ struct IdentityProvider: Sendable {
         ]).text
     }
 
-    /// The lines of an app's configuration that have its people believed.
+    /// Lines of an app's configuration that make the server trust this provider.
     var configuration: String {
         """
             people:
@@ -52,11 +52,10 @@ struct IdentityProvider: Sendable {
         """
     }
 
-    /// A person's token.
+    /// Returns a person's token.
     ///
-    /// - Parameters:
-    ///   - seconds: From now to its end.
-    ///   - forger: Another key that it is signed with, under the name of the published one.
+    /// - Parameters: - seconds: Seconds from now to its expiration. - forger: Another key to sign it with, under the id
+    ///   of the published key.
     func token(
         _ user: String, endsIn seconds: Int = 3600, audience: String = audience, forger: P256.Signing.PrivateKey? = nil
     ) throws -> String {
@@ -77,7 +76,7 @@ struct IdentityProvider: Sendable {
 }
 
 extension String {
-    /// A configuration whose first app has these lines too.
+    /// Returns a configuration in which the first app has these lines too.
     func withPeople(_ lines: String) -> String {
         var text = self
         guard let app = text.firstRange(of: "bundleID:"),

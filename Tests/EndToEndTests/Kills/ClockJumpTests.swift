@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// A server whose wall clock is wrong, or is set while it runs; APNs and the phones have the true time.
+/// A server whose wall clock is wrong, or is set while it runs. APNs and the phones have the true time.
 @Suite(.serialized) struct ClockJumpTests {
     @Test(arguments: [7200, -7200, 90_000, -90_000])
     func `a clock that jumps while the server runs neither loses a state nor sends one of another time`(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// More than the twelve hours after which what nobody ends is ended.
+    /// A day is more than the twelve hours after which an abandoned activity is ended.
     @Test func `a server that starts a day ahead ends and erases nothing by that`() async throws {
         try await withClock { stage, clock in
             try await stage.addKilledPhone()
@@ -72,7 +72,7 @@ import Testing
         try await withStage(clock.surroundings, in: folder) { stage in try await body(stage, clock) }
     }
 
-    /// No push to a phone said that it was of another time than it was, by more than the clocks of phones bear.
+    /// Checks that no push to a phone had a timestamp further from the true time than phones' clocks tolerate.
     private func checkTimestamps(_ stage: DemoStage) async throws {
         let pushes = try await stage.control.call(.GET, "/v1/pushes?limit=1000").object?["pushes"]?.array ?? []
         let now = Int(Date().timeIntervalSince1970)
@@ -83,10 +83,10 @@ import Testing
     }
 }
 
-/// What a process takes for the wall clock: true time and some seconds, which can be set while it runs.
+/// A process's wall clock: the true time plus some seconds, which can be set while the process runs.
 ///
-/// A small library that is loaded before the others. Ready-made ones shift what timers wait for, too, which setting a
-/// clock does not do.
+/// It is a small library that is loaded before the others. Existing ones also shift the time that timers wait for,
+/// which setting a clock does not do.
 private struct WrongClock {
     private let library: URL
     private let offset: URL
@@ -132,7 +132,7 @@ private struct WrongClock {
         DemoStage.Surroundings(environment: ["LD_PRELOAD": library.path, "WRONG_CLOCK": offset.path])
     }
 
-    /// In place: the process sees the page, not the name.
+    /// Written in place, because the process has mapped the page, not the file's name.
     func set(_ seconds: Int) throws {
         let file = try FileHandle(forWritingTo: offset)
         defer { try? file.close() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import islet
 
-/// A database that was damaged, or that somebody else holds: real files, a real server.
+/// A damaged or locked database: real files and a real server.
 @Suite(.serialized) struct DamageTests {
     @Test func `a damaged page is named by doctor, by backup and by the call that meets it; a backup heals it`()
         async throws
@@ -16,7 +16,7 @@ import Testing
             try await stage.addKilledPhone()
             try await stage.setOrder("ready")
             try await stage.shows("ready")
-            // What the phone has told by then is what it does not tell again.
+            // The phone does not repeat reports that it has made by then.
             try await stage.isLive()
             let backup = stage.directory.appendingPathComponent("good.db").path
             #expect(try await stage.command("backup", backup).code == 0)
@@ -61,7 +61,7 @@ import Testing
             for trial in 1...9 {
                 var rest = log
                 switch trial {
-                // As it was; the phone may have come after what the others leave.
+                // The unchanged log. The other trials may leave a state from before the phone came.
                 case 9: break
                 case _ where trial % 2 == 0: rest = rest.prefix(dice.roll(log.count))
                 default: rest[dice.roll(log.count)] ^= UInt8(1 << dice.roll(8))
@@ -70,7 +70,7 @@ import Testing
                 try rest.write(to: URL(fileURLWithPath: database.path + "-wal"))
                 try? FileManager.default.removeItem(atPath: database.path + "-shm")
                 try await stage.startServer(within: .seconds(20))
-                // Either the order was not there yet, or it is at a revision that it had.
+                // Either the order did not exist yet, or it is at a revision that it had.
                 let revision = (try? await stage.viewOrder().revision) ?? 0
                 #expect((0...last).contains(revision), "seed \(seed)")
                 revisions.insert(revision)
@@ -79,8 +79,8 @@ import Testing
                 if trial == 9 {
                     #expect(revision == last)
                     try await stage.setOrder("delivering")
-                    // A server whose log had lost the first card started another, and the phone told it so. This one
-                    // learns that when the person opens the app.
+                    // A server whose log had lost the first card started another one, and the phone reported it. This
+                    // server learns of it when the person opens the app.
                     try await stage.act("foreground", on: "alice")
                     try await stage.shows("delivering")
                 }
@@ -115,7 +115,7 @@ import Testing
 
     static func database(of stage: DemoStage) -> URL { stage.directory.appendingPathComponent("islet.db") }
 
-    /// Fills the first page of a table with what no page begins with.
+    /// Fills the first page of a table with bytes that no page begins with.
     private static func overwritePage(ofTable table: String, in file: URL) throws {
         let (page, size) = try DatabaseQueue(path: file.path).read { db in
             (

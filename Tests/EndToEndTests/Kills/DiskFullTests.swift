@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// A disk without room: a small file system of memory, in a mount namespace of its own.
+/// A full disk: a small in-memory file system, in a mount namespace of its own.
 @Suite(.serialized, .enabled("this system lets nobody make a mount namespace") { try await SmallDisk.isExpected() })
 struct DiskFullTests {
     @Test func `on a full disk changes are refused and nothing is lost; with room again everything goes on`()
@@ -21,7 +21,7 @@ struct DiskFullTests {
 
             try disk.fill()
             let refused = try await refusal {
-                // What is left of SQLite's log is used up first.
+                // The free space in SQLite's log is used up first.
                 for number in 0..<200 { last = try await stage.setOrder(["preparing", "picked_up"][number % 2]) }
             }
             #expect(refused?.status == 503, "\(String(describing: refused))")
@@ -29,7 +29,7 @@ struct DiskFullTests {
             let view = try await stage.viewOrder()
             #expect(view.revision == last, "reads go on, and what was refused was not done")
             #expect(stage.isServerRunning)
-            // Whoever starts on a full disk learns it, and does no harm.
+            // A server that starts on a full disk reports it and does no harm.
             try await stage.crashServer()
             #expect(try await stage.viewOrder().revision == view.revision, "what was answered is there")
             _ = try await refusal { _ = try await stage.setOrder("preparing") }
@@ -41,12 +41,12 @@ struct DiskFullTests {
     }
 }
 
-/// A file system of a few megabytes that processes of ours can be started in.
+/// A file system of a few megabytes in which our processes can be started.
 struct SmallDisk {
     private let directory: URL
     private let holder: ChildProcess
 
-    /// Whether tests that need it run: where it is possible, and in CI anyway, to fail there.
+    /// Returns `true` if tests that need the disk run: where it is possible, and always in CI, to fail there.
     static func isExpected() async throws -> Bool {
         if ProcessInfo.processInfo.environment["CI"] != nil { return true }
         return try await isPossible()
@@ -74,7 +74,7 @@ struct SmallDisk {
         _ = try await holder.firstLine(within: .seconds(20))
     }
 
-    /// Starts processes where the disk can be seen, and the server with its database on it.
+    /// Starts processes where the disk is visible, and the server with its database on it.
     var surroundings: DemoStage.Surroundings {
         DemoStage.Surroundings(
             command: [
@@ -84,10 +84,10 @@ struct SmallDisk {
             environment: ["ISLET_STORAGE": "sqlite:\(directory.path)/islet.db"])
     }
 
-    /// The disk as those outside can reach it.
+    /// The disk's path for processes outside its namespace.
     private var seenFromOutside: String { "/proc/\(holder.identifier)/root\(directory.path)" }
 
-    /// Leaves no byte of it.
+    /// Fills the disk to the last byte.
     func fill() throws {
         let file = open("\(seenFromOutside)/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw DemoFailure("the disk cannot be reached") }

@@ -5,16 +5,16 @@ import Testing
 
 @testable import islet
 
-/// Backends that change their orders without a pause, each order by one writer, and repeat what was not answered.
+/// Backends that change their orders without a pause, one writer for each order, and repeat calls without an answer.
 ///
-/// Each write carries a new state and a key of its own. However often it was repeated and whenever the server died, it
-/// must have taken effect once: the answer to the n-th write of an order is the revision n.
+/// Each write carries a new state and an idempotency key of its own. However often it was repeated and whenever the
+/// server died, it must have taken effect once: the answer to the n-th write of an order is revision n.
 final class KillLoad: Sendable {
     struct Order: Sendable {
         let id: String
         let people: [String]
 
-        /// What the n-th write says; `last` is the one that ends the run.
+        /// Returns the body of the n-th write. The last write ends the run.
         fileprivate func body(_ number: Int, isLast: Bool) -> JSONValue {
             let status = isLast ? "delivering" : ["preparing", "ready", "picked_up"][number % 3]
             var body: JSONObject = [
@@ -30,16 +30,16 @@ final class KillLoad: Sendable {
         }
     }
 
-    /// Every so manieth write of an order has an alert.
+    /// Interval, in writes of an order, at which a write has an alert.
     static let alertEvery = 10
 
     private struct State {
-        /// Writes of each order that were answered.
+        /// Number of answered writes, by order.
         var answered: [String: Int] = [:]
         var total = 0
-        /// Calls that met no server, or one that died before it answered.
+        /// Number of calls that met no server, or one that died before it answered.
         var unanswered = 0
-        /// The orders that get their last state now.
+        /// Orders that get their last state now.
         var finished: Set<String> = []
         var isOver = false
     }
@@ -51,12 +51,13 @@ final class KillLoad: Sendable {
         self.stage = stage
     }
 
-    /// Another one for each write. The type's contract allows 1 at most, which a million writes of an order reach.
+    /// Returns a progress that differs for each write. The type's contract allows at most 1, which an order reaches
+    /// after a million writes.
     static func progress(_ number: Int) -> JSONValue {
         .number(JSONNumber(Double(number) / 1_000_000) ?? JSONNumber(0))
     }
 
-    /// Writes of all orders that were answered.
+    /// Number of answered writes of all orders.
     var total: Int { state.withLock { $0.total } }
     var unanswered: Int { state.withLock { $0.unanswered } }
     func answered(_ order: Order) -> Int { state.withLock { $0.answered[order.id] ?? 0 } }
@@ -70,7 +71,7 @@ final class KillLoad: Sendable {
         }
     }
 
-    /// After this each order gets its last state.
+    /// Gives each order its last state.
     func finish() { state.withLock { $0.isOver = true } }
 
     func finish(_ order: String) { state.withLock { _ = $0.finished.insert(order) } }
@@ -92,7 +93,7 @@ final class KillLoad: Sendable {
             } catch let refusal as JSONCaller.Refusal where refusal.status != 503 {
                 throw refusal
             } catch {
-                // Nobody was there, or he died before he answered: the same again.
+                // No server was reachable, or it died before it answered. Send the same call again.
                 self.state.withLock { $0.unanswered += 1 }
                 return false
             }

@@ -5,9 +5,9 @@ import TestSupport
 
 @testable import islet
 
-/// One order, as tests of damaged surroundings need it.
+/// Calls about one order, for tests of damaged surroundings.
 extension DemoStage {
-    /// - Returns: The revision that it became.
+    /// - Returns: The new revision.
     @discardableResult
     func setOrder(_ status: String, _ people: [String] = ["alice"]) async throws -> Int {
         try await islet.callOnAnyConnection(
@@ -24,13 +24,13 @@ extension DemoStage {
         try await islet.callOnAnyConnection(.GET, "/v1/activities/order-1").decode(ActivityView.self)
     }
 
-    /// A phone whose app is not running, known to the server.
+    /// Adds a phone whose app is not running and which the server knows.
     func addKilledPhone(_ name: String = "alice") async throws {
         try await addPhone(name, ["appState": "killed"])
         try await Waiting.until("\(name) is registered", within: .seconds(60)) { try await self.hasReported(name) }
     }
 
-    /// The server can reach the card on a phone: what comes next comes by a push.
+    /// Waits until the server can reach the card on a phone, so that the next state arrives by a push.
     func isLive(on phone: String = "alice") async throws {
         try await Waiting.until("the card of \(phone) is live", within: .seconds(90)) {
             let view = try await self.viewOrder().devices.first { $0.device == phone }
@@ -46,7 +46,7 @@ extension DemoStage {
         }
     }
 
-    /// Another command of the program, beside the server or without one.
+    /// Runs another command of the program, beside the server or without one.
     func command(_ words: String...) async throws -> (code: Int32, output: String, errors: String) {
         let log = directory.appendingPathComponent("\(words[0])-\(UUID().uuidString).log")
         let config = directory.appendingPathComponent("islet.yaml").path
@@ -58,7 +58,7 @@ extension DemoStage {
     }
 }
 
-/// What a call was refused with; `nil` when it was not.
+/// Returns the refusal of a call, or `nil` if it succeeded.
 func refusal(of call: () async throws -> Void) async throws -> JSONCaller.Refusal? {
     do {
         try await call()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// `kill -9` at random under load, again and again, on one database. `script/crash` does it a hundred times.
+/// Repeated random `kill -9` under load, on one database. `script/crash` does it a hundred times.
 @Suite(.serialized) struct RandomKillTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let kills = environment["CRASH_KILLS"].flatMap { Int($0) } ?? 5
@@ -22,7 +22,7 @@ import Testing
                 KillLoad.Order(id: "order-\(number)", people: ["a-\(number)", "b-\(number)"])
             }
             try await addPhones(orders.flatMap(\.people), stage)
-            // Some answers of APNs are lost or bad all the while; what is sent twice for it must not show.
+            // Some of APNs's answers are lost or bad all the time. Repeated pushes must have no visible effect.
             try await stage.control.call(
                 .PUT, "/v1/faults",
                 [
@@ -38,19 +38,19 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for order in orders { group.addTask { try await load.drive(order) } }
                 for kill in 1...Self.kills {
-                    // Somewhere in the first writes after its start, or while it starts.
+                    // The kill comes during the first writes after a start, or during the start.
                     let writes = load.total + dice.roll(60)
                     try await Waiting.until("the server takes writes before kill \(kill)", within: .seconds(120)) {
                         load.total >= writes
                     }
                     try await stage.crashServer()
-                    // One more order for each, whose start is under way at the next kill.
+                    // Each kill adds an order whose start is under way at the next kill.
                     let order = KillLoad.Order(id: "late-\(kill)", people: ["late-\(kill)"])
                     try await addPhones(order.people, stage)
                     orders.append(order)
                     group.addTask { try await load.drive(order) }
                     _ = try? await stage.act("rotateUpdateToken", on: "a-\(1 + dice.roll(Self.orders))")
-                    // No more writers at a time than the first, and two.
+                    // At most two writers more than the first ones at a time.
                     if kill > 2 { load.finish("late-\(kill - 2)") }
                 }
                 load.finish()
@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    /// Each phone of an order shows one card with its last state, or the server says why it may not send a start.
+    /// Waits until each phone of an order shows one card with its last state, or the server says why it may not send a
+    /// start.
     private func check(
         _ order: KillLoad.Order, _ load: KillLoad, _ stage: DemoStage, _ note: Comment
     ) async throws {
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    /// Names what the phone and the server say of each other when it does not come true.
+    /// Waits for the condition. On failure, reports the phone's and the server's views of each other.
     private func waiting(
         for person: String, _ order: KillLoad.Order, _ stage: DemoStage, until what: String,
         _ holds: @Sendable () async throws -> Bool

@@ -4,7 +4,7 @@ import Testing
 
 @testable import islet
 
-/// What a benchmark says at its end.
+/// The report at the end of a benchmark.
 struct BenchReportTests {
     private static let population = Population(activities: 2, phones: 3)
 
@@ -85,7 +85,7 @@ struct BenchReportTests {
             return try #require(value.object?["body"]?.object)
         }
         #expect(bodies[0]["priority"] == "low")
-        // Phones 3 to 5 are those of the second activity.
+        // Phones 3 to 5 belong to the second activity.
         #expect(bodies[2]["activity"] == "order-1")
         #expect(Set((1...100).map(Population.state)).count == 100)
     }

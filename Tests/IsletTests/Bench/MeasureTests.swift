@@ -4,13 +4,13 @@ import Testing
 
 @testable import islet
 
-/// What is read from the system and from the server, before anything is divided by anything.
+/// Figures as the system and the server report them, before any division.
 struct MeasureTests {
     private static let status =
         "Name:\tislet\nVmPeak:\t  900 kB\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t9\n"
     private static let io = "rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 4096\ncancelled_write_bytes: 7\n"
 
-    /// A line of /proc/PID/stat with this name, 150 ticks in user and 50 in kernel mode.
+    /// Returns a line of /proc/PID/stat with this name, 150 ticks in user mode and 50 in kernel mode.
     private static func stat(name: String) -> String {
         "4711 (\(name)) S 1 4711 4711 0 -1 4194560 100 0 0 0 150 50 7 7 20 0 9 0 12345 100000 256"
     }

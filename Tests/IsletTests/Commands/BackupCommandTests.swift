@@ -28,7 +28,7 @@ import Testing
         ] {
             #expect(restore.output.contains(words), "\(words) in \(restore.output)")
         }
-        // The key that was made after the backup is gone, the one before is there.
+        // The key made after the backup is gone. The key made before it exists.
         let keys = try await Execution.of(["keys", "list"], in: folder)
         #expect(keys.output.split(separator: "\n").count == 2)
         let known = try await Execution.of(["restore", "copy.db", "--starts-are-known"], in: folder)

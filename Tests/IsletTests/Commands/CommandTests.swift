@@ -78,7 +78,7 @@ import Testing
     {
         let run = try await Execution.of(["send"] + arguments, in: try folder())
         #expect(run.code != 0)
-        // Sent or not, the outcome of a try would stand here.
+        // Sent or not, the outcome of an attempt would be here.
         #expect(run.output.isEmpty)
         #expect(run.refusals.count == 1 && run.refusals.first?.contains(words) == true, "it says: \(run.errors)")
     }

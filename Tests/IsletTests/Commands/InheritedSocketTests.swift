@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// What `script/rolling-restart` does, in short: real processes, a socket that outlives them, no call that fails.
+    /// A short form of `script/rolling-restart`: real processes, a socket that outlives them, and no call that fails.
     @Test(.timeLimit(.minutes(5))) func `restarts under load fail no call, and take each write once`() async throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../script/rolling-restart").standardizedFileURL

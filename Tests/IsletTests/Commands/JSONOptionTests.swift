@@ -6,15 +6,15 @@ import Testing
 
 @testable import islet
 
-/// What a program reads of the commands.
+/// Command output for programs.
 @Suite(.serialized) struct JSONOptionTests {
-    /// Commands whose output is no answer: what runs until it is stopped, what prints a play or a measurement, and what
-    /// prints a document of a form of its own.
+    /// Commands whose output is not an answer: they run until stopped, print a play or a measurement, or print a
+    /// document with a form of its own.
     private static let others: Set<String> = [
         "serve", "demo", "simulate", "config reference", "keys new-ring",
     ]
 
-    /// Each command without commands of its own, by its words, and the long names of its options.
+    /// Returns each command without subcommands, by its words, with the long names of its options.
     private static func leaves(_ command: JSONObject, _ words: [String]) -> [(words: String, options: Set<String>)] {
         let children = (command["subcommands"]?.array ?? []).compactMap(\.object)
             .compactMap { child in child["commandName"]?.string.map { (child, $0) } }.filter { $0.1 != "help" }

@@ -15,7 +15,7 @@ import Testing
         let made = try await Execution.of(
             ["keys", "create", "--app", "com.acme.pizza", "--scope", scope], in: folder)
         #expect(made.code == 0 && made.errors.isEmpty)
-        // Nothing but the key, so that a script can keep it.
+        // Only the key is printed, so that a script can keep it.
         let key = try #require(made.output.wholeMatch(of: /(islet_[0-9A-Za-z]{12}_[-_0-9A-Za-z]{43})\n/)?.output.1)
         return String(key)
     }
@@ -62,7 +62,7 @@ import Testing
         #expect(short.code == 0)
         let revoked = try await run("revoke", id, "--json")
         #expect(try json(revoked).object?["standing"] == "revoked")
-        // What is over stays in the list for a time, so that an old key can be told.
+        // An expired key stays in the list for a time, so that an old key can be recognized.
         #expect(try await run("prune").output == "0 keys erased\n")
         try await Waiting.until("the short key has expired", within: .seconds(30)) {
             try await run("list").output.contains("expired 20")
@@ -81,7 +81,7 @@ import Testing
             let made = try await backend.call(
                 .PUT, "/v1/devices/phone-1",
                 [
-                    // A phone with a token, as every real one is: it is read with it.
+                    // A phone with a token, as every real phone has. The token is read with the phone.
                     "user": "ada", "wantsCredential": true, "environment": "sandbox",
                     "deviceToken": .string(String(repeating: "a1", count: 32)),
                 ])

@@ -11,7 +11,7 @@ import Testing
         return folder
     }
 
-    /// One line says why, and nothing looks like a crash.
+    /// Expects one line with the reason, and no output that looks like a crash.
     private func expectRefusal(
         _ run: Execution, _ words: String, _ location: SourceLocation = #_sourceLocation
     ) {
@@ -75,10 +75,10 @@ import Testing
             try await JSONCaller(server.address).call(.GET, "/readyz")
             let start = ContinuousClock.now
             await server.process.stop()
-            // No call is open, and what it asks of an APNs that cannot be reached is not waited for.
+            // No call is open, and the server does not wait for an APNs that cannot be reached.
             #expect(ContinuousClock.now - start < .seconds(4))
             #expect(try await server.process.exitCode(within: .seconds(1)) == 0)
-            // That the database's ring of keys was made is all there is to say, and said once.
+            // The only line, printed once, says that the database's ring of keys was made.
             let said = try String(contentsOf: server.log, encoding: .utf8).split(separator: "\n")
             #expect(said.count == 1 && said[0].contains("made the keys that seal push tokens"), "\(said)")
             #expect(said[0].contains("islet.db.keys"))

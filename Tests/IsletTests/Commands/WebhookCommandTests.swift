@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    /// A database with six events, of which an endpoint gave up two and waits for one, and which is turned off.
+    /// Makes a database with six events and an endpoint. The endpoint gave up two events, waits for one, and is turned
+    /// off.
     private func folder() async throws -> Folder {
         let folder = try Folder()
         try folder.write("whsec_" + String(repeating: "A", count: 32), to: "secret")

@@ -20,7 +20,7 @@ struct EnvironmentTests {
         #expect(EnvironmentNames.key(of: "X_" + name) == nil)
     }
 
-    /// `metrics` was a word before it was a group: files and variables of then mean the same.
+    /// `metrics` was a single word before it was a group. Old files and variables keep their meaning.
     @Test(
         arguments: [
             ("", [:], true, false), ("metrics: false", [:], false, false), ("metrics: true", [:], true, false),
@@ -108,10 +108,10 @@ struct EnvironmentTests {
                     "name": "", "url": "", "secretFile": "", "secretEnvironment": "", "kinds": [""], "timeout": 1,
                     "allowPrivate": true}]}]}
                 """#)
-        // The document is full: everything that the decoded file could hold is there.
+        // The document is complete: it has every key that the decoded file can hold.
         let file = try document.decode(ConfigurationFile.self)
         #expect(absent(in: file).isEmpty)
-        // And each of its leaves has a variable, and each variable a leaf.
+        // Each of its leaves has a variable, and each variable has a leaf.
         #expect(Set(leaves(of: document, [])) == Set(EnvironmentNames.all))
     }
 
@@ -124,7 +124,7 @@ struct EnvironmentTests {
         return [JSONPointer(tokens: tokens)]
     }
 
-    /// The names of the members that are nil, of the configuration's own types.
+    /// Returns the names of the members that are nil, in the configuration's own types.
     private func absent(in value: Any) -> [String] {
         Mirror(reflecting: value).children.flatMap { child -> [String] in
             let mirror = Mirror(reflecting: child.value)
@@ -148,7 +148,7 @@ struct EnvironmentTests {
                 "ISLET_APPS_0_ACTIVITIES_0_POLICY_HIGH_WHEN_VALUES_1": "7",
             ])
         #expect(settings.host == "::1" && settings.port == 2 && settings.databasePath == "/b.db")
-        // Ids of digits stay texts.
+        // Ids that consist of digits stay texts.
         #expect(settings.keys.map(\.key.description) == ["key 1234567890 of team 12345678E9"])
         let policy = try #require(settings.apps[0].types["Order"]?.policy)
         #expect(policy.startGrace == .seconds(42) && policy.isReusable)

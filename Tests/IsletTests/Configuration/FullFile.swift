@@ -1,6 +1,6 @@
 import HTTP2TestServer
 
-/// A configuration with every key that there is.
+/// A configuration with every existing key.
 enum FullFile {
     static let yaml = """
         listen: "[::1]:9090"
@@ -89,7 +89,7 @@ enum FullFile {
               - {name: audit, url: "https://audit.acme.com/islet", secretEnvironment: PROVIDER_SECRET}
         """
 
-    /// Writes what the file names.
+    /// Writes the files that the configuration names.
     static func writeFiles(into folder: Folder) throws {
         try folder.write(contract, to: "order-contract.json")
         let identity = try TestAuthority().makeIdentity()
@@ -97,7 +97,7 @@ enum FullFile {
         try folder.write(identity.key, to: "islet.key")
     }
 
-    /// What stands in `order-contract.json`.
+    /// The content of `order-contract.json`.
     static let contract = #"""
         {"attributesType": "OrderAttributes", "contentState": {"type": "object", "required": ["status"], "properties": {
           "status": {"type": "string"}, "eta": {"type": ["number", "null"], "x-swift": "Date"}}}}

@@ -8,7 +8,7 @@ import Testing
 
 @testable import islet
 
-/// `people:` of an app: whose tokens are taken, and what is refused before any is.
+/// The `people:` section of an app: whose tokens are accepted, and which configurations are refused at the start.
 struct PeopleConfigurationTests {
     private static let secret = "an example of thirty-two letters, or more"
 

@@ -40,7 +40,7 @@ struct ReferenceTests {
         let value = try YAMLText.value(of: lines.joined(separator: "\n"), file: "reference")
         for pointer in EnvironmentNames.all {
             #expect(value[pointer] != nil, "\(pointer)")
-            // An example of a list is a list, and not one within another.
+            // An example of a list is a list, not a list within a list.
             if pointer.description.hasSuffix("/0") { #expect(value[pointer]?.array == nil, "\(pointer)") }
         }
     }

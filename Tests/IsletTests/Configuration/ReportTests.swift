@@ -47,7 +47,7 @@ struct ReportTests {
         #expect(report.lines.contains { $0.contains("https://0.0.0.0:8443 (other machines reach it)") })
     }
 
-    /// Whoever copies the folder copies what opens the tokens.
+    /// A copy of the folder contains the keys that open the tokens.
     @Test func `a ring in the database's folder is named, with what that means for copies`() throws {
         let warnings = try report(Sample.file(), isRingApart: false).warnings
         #expect(warnings.count == 1)

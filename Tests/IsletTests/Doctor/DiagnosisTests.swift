@@ -50,7 +50,7 @@ struct DiagnosisTests {
             kind: kind, subject: "com.acme.pizza backend", origin: "https://acme.example", outcome: outcome)
     }
 
-    /// Those that are given belong to cases of the table below, so that none is told that nobody has seen.
+    /// The inputs belong to cases of the table below, so that every reported finding has been tested.
     @Test func `every finding has a row in docs operating md, in order, and what failed a fix`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -98,7 +98,7 @@ struct DiagnosisTests {
             facts = DiagnosisTests.facts(change)
         }
 
-        /// What an answer of APNs gives.
+        /// Makes the case of an answer of APNs.
         init(_ outcome: Finding.Outcome, _ words: String, _ status: Int, _ reason: String?) {
             self.init(.push, outcome, words) { facts in
                 let answer = PushAnswer(status: status, reason: reason.map { APNSReason($0) })

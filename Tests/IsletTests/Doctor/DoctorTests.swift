@@ -10,7 +10,7 @@ import Testing
 
 @testable import islet
 
-/// The executable, and an APNs in this process that it looks at.
+/// The executable, and an APNs in this process that it checks.
 @Suite(.serialized) struct DoctorTests {
     private struct Scene: Sendable {
         let folder: Folder
@@ -27,7 +27,7 @@ import Testing
             )
         }
 
-        /// What it finds, by check, where that is not `ok`.
+        /// Returns the findings other than `ok`, by check.
         func findings(_ options: [String] = []) async throws -> (code: Int32, list: [String: JSONObject]) {
             let run = try await Execution.of(["doctor", "--json"] + options, in: folder)
             #expect(run.errors.isEmpty)
@@ -214,7 +214,7 @@ import Testing
         #expect(missing.code == 1 && missing.output.hasPrefix("failed   configuration  none.yaml: it cannot be read"))
     }
 
-    /// A port of this machine on which nobody listens.
+    /// Returns a port of this machine on which nobody listens.
     private static func closedPort() async throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import islet
 
-/// A copy of Examples/PizzaApp, to change something in.
+/// A copy of Examples/PizzaApp for tests to modify.
 private struct PizzaProject {
     static let file = "PizzaApp.xcodeproj/project.pbxproj"
     static let appList = "App/Info.plist"
@@ -42,7 +42,7 @@ private struct PizzaProject {
         return ProjectDiagnosis.findings(facts)
     }
 
-    /// What is not right, in the words of the terminal without the advice.
+    /// Returns the findings other than `ok`, in the words of the terminal without the advice.
     func faults() -> [String] {
         findings().filter { $0.outcome != .ok }.map { finding in
             "\(finding.id.rawValue) \(finding.place.map { "\($0): " } ?? "")\(finding.detail)"
@@ -50,7 +50,7 @@ private struct PizzaProject {
     }
 }
 
-/// What a doctor finds in an app's project: the example is whole, and each finding is seen by changing one thing.
+/// Findings of the doctor in an app's project: the example is complete, and each finding appears after one change.
 struct ProjectDoctorTests {
     @Test func `the example lacks nothing`() throws {
         let findings = try PizzaProject().findings()
@@ -71,7 +71,7 @@ struct ProjectDoctorTests {
         let file: String
         let old: String
         let new: String
-        /// A part of what is printed.
+        /// A part of the printed text.
         let says: String
 
         init(_ id: Finding.ID, in file: String = PizzaProject.file, _ old: String, _ new: String, _ says: String = ": ")
@@ -153,7 +153,7 @@ struct ProjectDoctorTests {
         let found = findings.filter { $0.id == change.id }
         #expect(found.count == 1, "\(FindingReport.text(findings))")
         #expect(FindingReport.text(found).contains(change.says), "\(FindingReport.text(findings))")
-        // What follows from nothing else is not told: the rest is well, or could not be looked at.
+        // No unrelated check reports a problem: the other checks pass, or could not run.
         let kinds = Set(findings.filter { [.warning, .failed].contains($0.outcome) }.map(\.check))
         #expect(
             kinds.isSubset(of: [change.id.entry.check, .activities, .background]), "\(FindingReport.text(findings))")
@@ -176,7 +176,7 @@ struct ProjectDoctorTests {
             .projectGood, .activitiesGood, .entitlementGood, .backgroundGood, .widgetGood, .systemWithoutStart,
             .serverGood, .serverEnvironment, .serverNotChecked,
         ]
-        // Seen below: a folder is no change to the example.
+        // Tested below, because a folder is not a change to the example.
         let folders: Set<Finding.ID> = [.projectAbsent, .projectCut]
         #expect(good.union(folders).union(Self.changes.map(\.id)) == Set(Finding.ID.projectEntries.keys))
     }
@@ -192,7 +192,7 @@ struct ProjectDoctorTests {
             found[0].detail == "no entitlements file is named (in Debug)" && found[1].detail.hasSuffix("(in Release)"))
     }
 
-    // MARK: - Other ways to say it
+    // MARK: - Equivalent forms
 
     @Test func `keys may be generated from build settings`() throws {
         let project = try PizzaProject()
@@ -220,7 +220,7 @@ struct ProjectDoctorTests {
             project.faults() == ["project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: it describes no project"])
     }
 
-    /// Has the app's configurations begin with a file of settings.
+    /// Bases the app's configurations on a file of settings.
     private func base(_ project: PizzaProject, on file: String) throws {
         try project.change(
             PizzaProject.file, "\t\t\tbuildSettings = {\n\t\t\t\tCODE_SIGN_STYLE = Automatic;",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import islet
 
-/// Folders that hold something else than one sound project, and the command itself.
+/// Folders that do not hold exactly one sound project, and the command itself.
 struct ProjectFolderTests {
     private static let example = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -21,7 +21,7 @@ struct ProjectFolderTests {
         return folder
     }
 
-    /// What is not right.
+    /// Returns the ids of the findings other than `ok`.
     private func ids(_ path: String, app: String? = nil) -> [Finding.ID] {
         ProjectDiagnosis.findings(ProjectReader.facts(path, app: app)).map(\.id)
             .filter { [.warning, .failed].contains($0.entry.outcome) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import islet
 
-/// A server inside another process, whose people call by their own tokens.
+/// A server inside another process, whose people call with their own tokens.
 @Suite struct EmbeddedPeopleTests {
     private static let app = BundleID("com.example.pizza").unsafelyUnwrapped
     private static let other = BundleID("com.example.bakery").unsafelyUnwrapped
@@ -29,7 +29,7 @@ import Testing
 
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// RFC 7515 section 3.1, signed with HS256.
+    /// Returns a token as in RFC 7515 section 3.1, signed with HS256.
     private static func token(_ user: String) -> String {
         func base64(_ bytes: some Sequence<UInt8>) -> String {
             Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
@@ -89,7 +89,7 @@ import Testing
                     return "\(error)"
                 }
             }
-            // Not inside the macro, whose closures take the places of those that stand outside it.
+            // Outside the macro, because closures inside it replace those around it.
             let none = words { $0.people[Self.app] = Self.people(.secrets([])) }
             #expect(none.contains("at least one key"))
             let printed = Self.people(.secrets([Self.secret]))

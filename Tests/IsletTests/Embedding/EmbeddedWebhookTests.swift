@@ -6,7 +6,7 @@ import Testing
 
 @testable import islet
 
-/// A server inside another process, whose events are told.
+/// A server inside another process that delivers its events to an endpoint.
 @Suite struct EmbeddedWebhookTests {
     private static let app = BundleID("com.example.pizza").unsafelyUnwrapped
     private static let secret = "whsec_" + String(repeating: "QUJD", count: 8)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedIslet
 
-/// The server's clock on a machine that sleeps, or stands still.
+/// The server's clock on a machine that sleeps or stalls.
 struct ReferenceClockTests {
     private struct Clocks {
         var wall = UnixTime(seconds: 1_790_000_000)

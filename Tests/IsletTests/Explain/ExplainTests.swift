@@ -24,7 +24,7 @@ import Testing
         return (run, lines)
     }
 
-    /// The lines of a kind, as `at: what`.
+    /// Returns the lines of a kind, as `at: what`.
     private func pushes(_ lines: [JSONValue]) -> [String] {
         lines.compactMap { line in
             guard let line = line.object, line["kind"] == "sent", let at = line["at"]?.double else { return nil }
@@ -63,7 +63,7 @@ import Testing
             {"at": "3m", "phone": "ann", "event": "dismiss"}
             {"at": "4m", "state": {"status": "b"}}
             """)
-        // The newest state is what it shows when it hands out the next token: nothing to send.
+        // The card already shows the newest state when it reports the next token, so nothing is sent.
         #expect(pushes(lines).dropFirst(2) == ["90.0: update r1 p5 local-state-over"])
         let reasons = lines.compactMap { $0.object?["kind"] == "held" ? $0.object?["reason"]?.string : nil }
         #expect(reasons.contains("local-state-ahead"))

@@ -5,7 +5,7 @@ import LiveActivityCore
 @testable import LiveActivityServer
 @testable import islet
 
-/// Days that were recorded, made by hand.
+/// Recorded days, made by hand.
 struct RecordedSample {
     /// 2026-01-15T12:00:00Z.
     static let noon = UnixTime(seconds: 1_768_478_400)
@@ -25,7 +25,7 @@ struct RecordedSample {
         return ActivityType(name: "Order", attributesType: "OrderAttributes", policy: policy)
     }
 
-    /// A state is set so long after the beginning.
+    /// Sets a state this long after the beginning.
     mutating func set(_ after: Duration, more: String = "") {
         revision += 1
         entries.append(
@@ -33,7 +33,7 @@ struct RecordedSample {
                 .stateSet, at: from + after, revision: revision, detail: #"{"state":{"step":\#(revision)}\#(more)}"#))
     }
 
-    /// APNs took a push.
+    /// Adds a push that APNs accepted.
     mutating func accepted(_ kind: HistoryEntry.Kind, _ after: Duration, _ code: LiveActivityCore.Reason.Code) {
         entries.append(
             HistoryEntry(
@@ -46,14 +46,14 @@ struct RecordedSample {
             HistoryEntry(kind, device: Self.device, at: from + after, revision: revision, detail: detail))
     }
 
-    /// A card is there, with a token, an hour before the beginning.
+    /// Adds a card with a token, one hour before the beginning.
     mutating func hasCard() {
         set(.seconds(-3600))
         accepted(.start, .seconds(-3600), .firstState)
         phone(.tokenReported, .seconds(-3590), "abcd…")
     }
 
-    /// It as the trial gets it.
+    /// Returns the day in the form that a trial takes.
     func day(_ type: ActivityType = Self.type(), zone: String? = nil) -> RecordedDay {
         let app = Self.app(type).bundleID
         let record = ActivityRecord(
@@ -79,7 +79,7 @@ struct RecordedSample {
         return AppSettings(bundleID: id, types: [type], environments: [.sandbox])
     }
 
-    /// What the day comes to under a policy.
+    /// Returns the figures of the day under a policy.
     func figures(
         _ given: RecordedDay? = nil, zone: String? = nil, _ change: (inout TypePolicy) -> Void = { _ in },
         isOver: @escaping @Sendable () -> Bool = { false }

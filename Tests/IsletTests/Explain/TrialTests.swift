@@ -9,7 +9,7 @@ import Testing
 @testable import islet
 
 @Suite struct TrialTests {
-    /// So many changes, so far apart, of a card that is there.
+    /// Returns a sample of a card with this many changes at this interval.
     private func changes(_ count: Int, every pause: Duration, more: String = "") -> RecordedSample {
         var sample = RecordedSample()
         sample.hasCard()
@@ -43,7 +43,8 @@ import Testing
         let sample = changes(12, every: .seconds(120), more: #","priority":"high""#)
         let now = try await sample.figures()
         #expect((now.high, now.low, now.loweredByBudget, now.loweredByInterval) == (12, 0, 0, 0))
-        // Two at once, of which a tenth is kept for alerts; one runs off in half an hour: the first, and that at 6 min.
+        // Two pushes at once, of which a tenth is kept for alerts; one refills in half an hour. They are the first push
+        // and the one at 6 minutes.
         let little = try await sample.figures { $0.budgets.high = BudgetLimit(perHour: 4, perDay: 100) }
         #expect((little.high, little.low, little.loweredByBudget, little.loweredByInterval) == (2, 10, 10, 0))
         let seldom = try await sample.figures { $0.highPriorityInterval = .seconds(600) }
@@ -82,7 +83,7 @@ import Testing
         var sample = RecordedSample()
         sample.set(.seconds(10))
         var day = sample.day()
-        // Another one when the first card is there.
+        // Another activity begins when the first card is there.
         var later = RecordedSample()
         later.set(.seconds(60))
         var other = try #require(later.day().activities.first)
@@ -117,7 +118,7 @@ import Testing
         let figures = try await sample.figures()
         #expect(figures.reasons == [.firstState: 1, .freshToken: 1, .newState: 1])
         #expect((figures.changes.sent, figures.changes.unsent) == (3, 1))
-        // One that never answered gets its start alone.
+        // A phone that never answered gets only its start.
         var silent = RecordedSample()
         silent.set(.seconds(10))
         silent.accepted(.start, .seconds(10), .firstState)

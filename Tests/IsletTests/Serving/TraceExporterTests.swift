@@ -13,12 +13,12 @@ import Tracing
 @testable import LiveActivityTracing
 @testable import islet
 
-/// The exporter of spans, with a real collector on the loopback.
+/// The exporter of spans, with a real collector on loopback.
 struct TraceExporterTests {
     private let buffer = SpanBuffer()
     private let log = Log()
 
-    /// Lines of the log: the message, and what it is about.
+    /// Lines of the log: the message and its subject.
     private final class Log: Sendable {
         private let kept = Mutex<[String]>([])
         var lines: [String] { kept.withLock(\.self) }
@@ -53,7 +53,7 @@ struct TraceExporterTests {
             logger: log.logger)
     }
 
-    /// Runs it, does something meanwhile, and stops it as a signal would.
+    /// Runs the exporter, does some work meanwhile, and stops the exporter as a signal would.
     private func run(_ exporter: TraceExporter, while work: @Sendable () async throws -> Void = {}) async throws {
         let group = ServiceGroup(
             configuration: .init(

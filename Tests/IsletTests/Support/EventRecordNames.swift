@@ -1,7 +1,7 @@
 import LiveActivityAPI
 import LiveActivityCore
 
-/// The words of events, which must be the same in the core, the API and the embedded server.
+/// Names of events, which must be equal in the core, the API and the embedded server.
 enum EventRecordNames {
     static let all: Set<String> = {
         let core = Set(EventRecord.Kind.allCases.map(\.name))

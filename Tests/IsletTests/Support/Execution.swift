@@ -2,13 +2,13 @@ import Foundation
 
 @testable import islet
 
-/// What one run of the executable did.
+/// The result of one run of the executable.
 struct Execution: Sendable {
     let code: Int32
     let output: String
     let errors: String
 
-    /// Runs it to its end.
+    /// Runs the executable to its end.
     static func of(
         _ arguments: [String], in folder: Folder, environment: [String: String] = [:], executable: URL? = nil,
         limit: Duration = .seconds(120)
@@ -65,7 +65,7 @@ struct RunningServer {
         return RunningServer(process: process, address: String(address), log: log)
     }
 
-    /// A server on a free port, stopped at the end.
+    /// Runs a server on a free port while the body runs.
     static func with(_ folder: Folder, _ body: (RunningServer) async throws -> Void) async throws {
         let server = try await start(folder)
         do {

@@ -5,7 +5,7 @@ import StorageSQLite
 
 @testable import islet
 
-/// A directory with a signing key and configurations, gone when its test is.
+/// A directory with a signing key and configurations, removed with its test.
 final class Folder: Sendable {
     let url: URL
     let signingKey = P256.Signing.PrivateKey()
@@ -28,7 +28,7 @@ final class Folder: Sendable {
         return path(name)
     }
 
-    /// A ring of token keys in a folder of its own; its path.
+    /// Makes a ring of token keys in a folder of its own and returns its path.
     func ringApart() throws -> String {
         let apart = url.appendingPathComponent("apart")
         try FileManager.default.createDirectory(at: apart, withIntermediateDirectories: true)
@@ -37,12 +37,12 @@ final class Folder: Sendable {
         return path
     }
 
-    /// The settings that a configuration means in this directory.
+    /// Returns the settings of a configuration in this directory.
     func load(_ yaml: String, _ environment: [String: String] = [:]) throws -> Settings {
         try ConfigurationLoader.load(try write(yaml, to: "islet.yaml"), environment: environment)
     }
 
-    /// Why a configuration is refused; `nil` when it is not.
+    /// Returns the error with which a configuration is refused; `nil` if it is accepted.
     func error(_ yaml: String, _ environment: [String: String] = [:]) throws -> ConfigurationError? {
         do {
             _ = try load(yaml, environment)
@@ -53,7 +53,7 @@ final class Folder: Sendable {
     }
 }
 
-/// A configuration with one part of it exchanged.
+/// A configuration with one part replaced.
 enum Sample {
     static let key = "{keyFile: key.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP}"
     static let policy = "{startAlert: {title: Your order}}"
@@ -68,9 +68,9 @@ enum Sample {
 
     static func file(_ top: String = "", apps: String = "[\(app())]") -> String { "\(top)\napps: \(apps)\n" }
 
-    /// With this key.
+    /// Returns a configuration with this key.
     static func file(key: String) -> String { file(apps: "[\(app(apns: "{sandbox: \(key)}"))]") }
 
-    /// With this policy.
+    /// Returns a configuration with this policy.
     static func file(policy: String) -> String { file(apps: "[\(app(types: "[\(type(policy))]"))]") }
 }

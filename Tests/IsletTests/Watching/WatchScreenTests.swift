@@ -93,7 +93,8 @@ struct WatchScreenTests {
     }
 
     @Test(arguments: [
-        // All has room; the phones give way to what happened; nothing of the table has room; hardly the head has.
+        // In order: everything fits; the phones give way to the events; nothing of the table fits; the head hardly
+        // fits.
         (40, 20, 6), (30, 13, 6), (18, 4, 3), (12, 0, 1), (6, 0, 0),
     ])
     func `a terminal's rows are shared, and never exceeded`(rows: Int, phones: Int, entries: Int) {

@@ -4,7 +4,7 @@ import JSONText
 import LiveActivityClient
 import Testing
 
-/// What an app meets that nobody tells it of.
+/// Situations that an app is not notified of.
 @Suite(.timeLimit(.minutes(1)))
 struct CareEdgeTests {
     @Test func `a start token that changed without a word is found when the app comes to the screen`() async throws {

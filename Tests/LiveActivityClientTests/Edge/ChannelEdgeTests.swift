@@ -4,7 +4,7 @@ import LiveActivityAttributes
 import LiveActivityClient
 import Testing
 
-/// Live Activities on broadcast channels: what iOS is asked for, and what the server hears.
+/// Live Activities on broadcast channels: requests to iOS, and reports to the server.
 @Suite(.timeLimit(.minutes(1)))
 struct ChannelEdgeTests {
     @Test func `a card on a channel asks iOS for that, and is reported with it`() async throws {
@@ -19,7 +19,7 @@ struct ChannelEdgeTests {
         }
     }
 
-    /// Of the channel that a push started a card on, only the card's attributes tell.
+    /// Only the card's attributes name the channel on which a push started it.
     @Test func `attributes that name the channel say what a push started`() async throws {
         let app = App().with { $0.track = { $0.track(MatchAttributes.self, as: "match") } }
         try await app.launch { client in

@@ -4,7 +4,7 @@ import JSONText
 import LiveActivityClient
 import Testing
 
-/// What lets the phone speak, from the server's answer to the Keychain and back.
+/// The phone's credential, from the server's answer to the Keychain and back.
 @Suite(.timeLimit(.minutes(1)))
 struct CredentialEdgeTests {
     @Test func `the phone's own credential is used once it was given, kept apart, and survives the process`()
@@ -101,7 +101,7 @@ struct CredentialEdgeTests {
             try await app.launch(user: "bob", credentials: { _ in "bob's" }) { _ in
                 try await app.server.wait { $0.dropFirst(said).contains { $0.body["user"]?.string == "bob" } }
             }
-            // Where the server gave nothing, ann takes leave first, with what is hers.
+            // If the server gave nothing, Ann is signed out first, with her own token.
             let bobs = app.server.said.dropFirst(said).drop { $0.method == "DELETE" }
             #expect(bobs.allSatisfy { $0.credential == "bob's" || $0.credential == "islet_device_2" })
             #expect(bobs.first?.body["user"]?.string == "bob" && bobs.first?.credential == "bob's")
@@ -109,7 +109,7 @@ struct CredentialEdgeTests {
     }
 }
 
-/// True once.
+/// Returns `true` once.
 private final class Once: @unchecked Sendable {
     private let lock = NSLock()
     private var hasBeen = false

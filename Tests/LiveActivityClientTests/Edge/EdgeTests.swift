@@ -11,7 +11,7 @@ struct EdgeTests {
         let app = App()
         app.phone.setStartToken(App.token(1), for: RideAttributes.self, announces: false)
         try await app.launch { _ in
-            // The sequence said nothing: the property was read.
+            // The sequence was silent, so the property was read.
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/push-to-start-tokens/ride") } }
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances/\(card.id)") } }
@@ -52,7 +52,7 @@ struct EdgeTests {
     @Test func `a reinstalled app is another device`() async throws {
         let app = App()
         try await app.launch { _ in try await app.server.wait { !$0.isEmpty } }
-        // The Keychain outlives the app; the file does not.
+        // The Keychain outlives the app. The file does not.
         let again = App(like: app)
         try await again.launch { _ in
             try await again.server.wait { Set($0.map { $0.path.split(separator: "/")[2] }).count == 2 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityClient
 
-/// Nothing that ActivityKit says, or has said a moment before, is missed.
+/// Changes in ActivityKit, including those of a moment before. None is missed.
 @Suite(.timeLimit(.minutes(1)))
 struct FollowTests {
     private func following(
@@ -40,9 +40,9 @@ struct FollowTests {
         phone.beforeListening { feeds.add($0) }
         try await following(phone) { news in
             try await feeds.wait { $0.contains(.cards) }
-            // A card of now, too, is in the sequence or in the list.
+            // A card that starts now is in the sequence or in the list as well.
             let card = old ?? phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
-            // Whoever has begun to listen to something of it looks at it once more: three do.
+            // Each new listener on one of the card's sequences reads the card once more, and there are three.
             try await news.wait { Self.cards($0).count >= 3 }
             card.hand(token: App.token(1))
             try await news.wait { Self.cards($0).last?.token?.text == App.hex(1) }
@@ -78,7 +78,7 @@ struct FollowTests {
         }
     }
 
-    /// ActivityKit does not repeat for those who listen late what it said before.
+    /// ActivityKit does not repeat its earlier values for a late listener.
     @Test(arguments: 0..<3) func `what changes just before somebody listens is not missed`(kind: Int) async throws {
         for _ in 0..<20 {
             let phone = StandInPhone()
@@ -132,7 +132,7 @@ struct FollowTests {
                 group.addTask { await device.observe { _ in facts.add(device.facts()) } }
                 try await facts.wait { $0.contains { $0.activitiesEnabled == false } }
                 try await facts.wait { $0.contains { $0.frequentPushesEnabled == true } }
-                // Each of the two looks for itself.
+                // Each of the two sequences reads the facts by itself.
                 try await facts.wait { $0.count >= 2 }
                 group.cancelAll()
             }
@@ -164,7 +164,7 @@ struct FollowTests {
                     said.contains { $0.path.hasSuffix(id) && $0.body["type"]?.string == type }
                 }
             }
-            // Whichever is asked first, the other one's card is not gone.
+            // Whichever type is asked first, the other type's card is not gone.
             #expect(try await client.update(ride, to: .init(step: 2)))
             #expect(try await client.update(plain, to: .init(level: 2)))
             try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 2 }
@@ -197,7 +197,7 @@ struct FollowTests {
             let card = app.phone.pushStart(RideAttributes(rideID: "r1"), .init(step: 1))
             try await app.server.wait(toHearOf: card.id)
             client.signOut()
-            // No time passes.
+            // The clock does not move.
             try await app.server.wait { $0.last?.method == "DELETE" }
             #expect(card.dismissal == .immediate)
         }

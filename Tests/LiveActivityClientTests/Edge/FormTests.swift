@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveActivityClient
 
-/// What goes between Swift's forms and JSON's on its way through the client.
+/// Conversions between Swift's forms and JSON's in the client.
 @Suite(.timeLimit(.minutes(1)))
 struct FormTests {
     @Test func `the first call says which phone it is`() async throws {

@@ -6,14 +6,14 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A phone that changes hands: the app's client against the server's own rules of who may say what.
+/// A phone that changes hands: the app's client against the server's own rules of access.
 @Suite(.timeLimit(.minutes(1)))
 struct HandOverTests {
     private struct Refused: Error {
         let event: ClientEvent
     }
 
-    /// Signs a person in, and waits until the server knows them: a launch confirms the one before first, at times.
+    /// Signs a person in and waits until the server knows them. A launch may confirm the previous person first.
     private static func known(_ user: String, to server: DoorServer, _ client: IsletClient) async throws {
         let events = client.events
         client.signIn(user: user)
@@ -46,7 +46,7 @@ struct HandOverTests {
         #expect(app.identity.text.contains("islet_device_") && !app.identity.text.contains("ann"))
         #expect(!server.handled.contains { $0.status == 403 }, "\(server.handled.map(\.request.path))")
 
-        // Without it the server does not hand the phone over: what is shown above is what counts.
+        // Without the proof the server does not hand the phone over, so the proof above is what decides.
         let bare = ClientRequest(
             method: "PUT", path: taking.request.path, body: Data(#"{"user":"cleo"}"#.utf8), credential: "cleo")
         #expect(try await server.send(bare).status == 403)
@@ -137,7 +137,7 @@ struct HandOverTests {
     }
 }
 
-/// Whose token the app has.
+/// The person whose token the app has.
 private final class Session: @unchecked Sendable {
     private let lock = NSLock()
     private var person: String

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LiveActivityClient
 
-/// One task has the machine: nobody waits for it on the main actor, and what is said early waits for it.
+/// One task owns the machine: nobody waits for it on the main actor, and early calls wait for it.
 @Suite(.timeLimit(.minutes(1)))
 struct KeepingTests {
     private static func app(_ phone: HandPhone, _ clock: HandClock? = nil) -> App {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityClient
 
-/// What a phone says besides its cards, and when the client hears it.
+/// Changes of the phone besides its cards, and when the client learns of them.
 @Suite(.timeLimit(.minutes(1)))
 struct PhoneNewsTests {
     private static func app(_ device: HandPhone, _ clock: HandClock = HandClock()) -> App {
@@ -23,7 +23,7 @@ struct PhoneNewsTests {
         try await app.launch { _ in
             try await app.heard.wait { $0.contains { $0.code == .serverUnreachable } }
             app.server.setAway(false)
-            // No time passes: nothing else would end it.
+            // The clock does not move, so nothing else would end the wait.
             phone.say(.networkBack)
             try await app.server.wait { $0.contains { $0.path.hasSuffix("/instances") } }
         }
@@ -43,7 +43,7 @@ struct PhoneNewsTests {
         async throws
     {
         let phone = HandPhone()
-        // Six years late.
+        // Six years behind the server's clock.
         let clock = HandClock(wall: 1_700_000_000_000)
         let app = Self.app(phone, clock)
         app.server.setDate(Self.midnight)
@@ -177,7 +177,8 @@ struct PhoneNewsTests {
             card.activity = "r1"
             let seen = card
             port.whenListed {
-                // It waits for those who look, or is heard in the middle: then the list is old.
+                // Either the card waits for the listing, or the client hears of it in the middle and the list is
+                // outdated.
                 let heard = DispatchSemaphore(value: 0)
                 Thread {
                     port.appear(seen)
@@ -235,7 +236,7 @@ struct PhoneNewsTests {
     }
 }
 
-/// What the server would have shown.
+/// Returns a desired state in the server's answer.
 func wish(
     _ ride: String, step: Int, revision: Int, phase: String = "active", starts: Bool = false, _ more: JSONObject = [:]
 ) -> JSONObject {

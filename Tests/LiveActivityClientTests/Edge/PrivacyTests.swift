@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// The privacy manifest that the library brings, of Apple's form, and true.
+/// The library's privacy manifest: it has Apple's form, and it is true.
 ///
-/// `CodeRule.reasons` sees that the sources call no API for which Apple wants a reason.
+/// `CodeRule.reasons` checks that the sources call no API for which Apple requires a reason.
 /// https://developer.apple.com/documentation/bundleresources/privacy-manifest-files
 struct PrivacyTests {
     private static let manifest = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Sources/LiveActivityClient/PrivacyInfo.xcprivacy")
 
-    /// A kind of data, and what for.
+    /// A kind of data, and its purpose.
     private struct Collected: Hashable {
         var type: String
         var purposes: [String]

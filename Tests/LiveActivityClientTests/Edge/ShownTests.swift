@@ -5,7 +5,7 @@ import LiveActivityAttributes
 import LiveActivityClient
 import Testing
 
-/// What the client has iOS show, and what it asks iOS for.
+/// Content that the client shows through iOS, and its requests to iOS.
 @Suite(.timeLimit(.minutes(1)))
 struct ShownTests {
     private static func started(_ app: App, _ client: IsletClient) async throws -> Activity<RideAttributes> {
@@ -75,7 +75,7 @@ struct ShownTests {
         }
     }
 
-    /// A `Set` is written in another order each time, and what is never read is written all the same.
+    /// A `Set` is encoded in a different order each time, and members that are never read are encoded all the same.
     @Test func `a state that says the same in other words is the server's, also after the next launch`() async throws {
         let app = App().with { $0.track = { $0.track(BadgeAttributes.self, as: "badges") } }
         let badges = (0..<12).map { "badge-\($0)" }

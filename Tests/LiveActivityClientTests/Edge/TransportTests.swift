@@ -3,7 +3,7 @@ import Glibc
 import LiveActivityClient
 import Testing
 
-/// What carries the client's calls, against a server of this machine.
+/// The transport of the client's calls, against a server on this machine.
 @Suite(.timeLimit(.minutes(1)))
 struct TransportTests {
     private static let call = ClientRequest(
@@ -58,7 +58,7 @@ struct TransportTests {
     }
 }
 
-/// An HTTP server that gives one answer after the other, each to a connection of its own.
+/// An HTTP server that gives one answer after another, each on a connection of its own.
 private final class Loopback: Sendable {
     let address: URL
     let requests = Log<String>()
@@ -94,7 +94,7 @@ private final class Loopback: Sendable {
     }
 
     deinit {
-        // Whoever waits for a connection is woken.
+        // Wakes the thread that waits for a connection.
         shutdown(socket, Int32(SHUT_RDWR))
         close(socket)
     }

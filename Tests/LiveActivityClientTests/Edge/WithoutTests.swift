@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityClient
 
-/// An app without a person, without what iOS 16.2 brought, and without an answer.
+/// An app without a person, without the features of iOS 16.2, and without an answer.
 @Suite(.timeLimit(.minutes(1)))
 struct WithoutTests {
     private static func isRefused(_ client: IsletClient) async throws {
@@ -29,7 +29,7 @@ struct WithoutTests {
             RideAttributes(rideID: "r1"), .init(step: 1), token: App.token(5))
         try await app.launch(user: nil) { client in
             client.setForeground(true)
-            // What was said before the memory was read is heard with it.
+            // Calls made before the memory was read take effect together with it.
             try await Self.isRefused(client)
             try await app.heard.wait {
                 $0.contains { $0.code == .activityNotStarted && $0.detail == "nobody-signed-in" }
@@ -67,7 +67,7 @@ struct WithoutTests {
                     await port.observe { if case .card(let card) = $0 { heard.add(card.content) } }
                 }
                 try await heard.wait { $0.contains(["step": 2]) }
-                // Two feeds of the card say so first; the third, which listens to its content, is the last to come.
+                // Two of the card's sequences report first. The third, which carries its content, starts last.
                 try await heard.wait { $0.count >= 3 }
                 card.push(.init(step: 3))
                 try await heard.wait { $0.contains(["step": 3]) }

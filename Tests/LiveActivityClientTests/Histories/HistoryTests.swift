@@ -23,7 +23,7 @@ struct HistoryTests {
                 return
             }
         }
-        // A history in which nothing happens would end well whatever the code.
+        // A history without events would end well whatever the code does.
         #expect(pushes > 5 * Int(Self.histories / 4) && calls > 30 * Int(Self.histories / 4), "\(pushes) \(calls)")
         let counts = events.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
         for event in PhoneHistory.Event.allCases {

@@ -7,7 +7,7 @@ import TestSupport
 @testable import APNSSimulator
 
 extension PhoneHistory {
-    /// Nothing changes any more, every phone is online with its app open, and all answers come.
+    /// Ends all disturbances: nothing changes, every phone is online with its app open, and all answers arrive.
     mutating func quiesce() {
         note("--- quiet")
         isHealthy = true
@@ -22,7 +22,7 @@ extension PhoneHistory {
             perform(.online, on: index)
             perform(.allow, on: index)
         }
-        // What iOS does within half an hour: the app is opened now and then, and pushes come.
+        // Half an hour of iOS: the app is opened now and then, and pushes arrive.
         for _ in 0..<8 {
             for index in owners.indices {
                 perform(.background, on: index)
@@ -48,7 +48,8 @@ extension PhoneHistory {
         }
     }
 
-    /// The app calls no card gone that is there, unless iOS lists it later than the app waits; then it lives on.
+    /// Checks that the app calls no existing card gone. The exception is a card that iOS lists later than the app
+    /// waits; the app must find it again.
     mutating func checkNotes(of index: Int) {
         let phone = owners[index].phone
         if owners[index].lateness.process != phone.processes {
@@ -73,7 +74,8 @@ extension PhoneHistory {
         }
     }
 
-    /// What leaves a phone: a start token only while it is the phone's and the person allows Live Activities.
+    /// Checks the calls that leave a phone: a start token leaves only while it is the phone's own and the person allows
+    /// Live Activities.
     mutating func checkLeaving(_ call: PhoneCall, _ index: Int) {
         guard call.path.contains("/push-to-start-tokens/") else { return }
         startTokens += 1
@@ -86,7 +88,7 @@ extension PhoneHistory {
     private mutating func checkCredentials(of phone: VirtualPhone, _ client: RegistrationMachine) {
         let (user, kept, device) = (phone.profile.user, phone.keychain, phone.disk.device)
         guard user.isEmpty else {
-            // A process from which its own was taken back again and again goes on with the person's.
+            // A process whose own credential was revoked repeatedly continues with the person's token.
             if kept.own == nil, !client.wantsCredential, kept.borrowed == user { return }
             if !door.takes(kept.own, of: user, on: device, now) { violate("\(phone.id) cannot speak for \(user)") }
             if kept.proof != nil || kept.borrowed != nil { violate("\(phone.id) keeps what it does not need") }
@@ -96,7 +98,8 @@ extension PhoneHistory {
         if door.hasCredentials(of: device) { violate("the server takes what \(phone.id) was given") }
     }
 
-    /// One card with a token and one on a channel may show the same activity: the server has the one with the token.
+    /// Checks the cards of a phone. One card with a token and one on a channel may show the same activity; the server
+    /// then has the one with the token.
     private mutating func checkCards(of phone: VirtualPhone) {
         let running = phone.cards.filter(\.state.isRunning)
         if phone.profile.user.isEmpty, !running.isEmpty { violate("\(phone.id): a card, and nobody is signed in") }
@@ -148,7 +151,7 @@ extension PhoneHistory {
             }
         }
         if phone.profile.user.isEmpty {
-            // No token of whoever was signed in here may be left.
+            // No token of the person who was signed in here may be left.
             for (device, record) in rows.devices where record.id.text.hasPrefix(phone.disk.device) {
                 guard record.id.text == phone.disk.device else { continue }
                 if record.signedOutAt == nil { violate("\(phone.id): the server does not know that the person left") }
@@ -156,7 +159,7 @@ extension PhoneHistory {
                     violate("\(phone.id): a start or device token of a signed-out person")
                 }
                 for (key, token) in rows.updateTokens where key.device == device && token.deadAt == nil {
-                    // What the backend never spoke of is pushed to nobody, and erased after twelve hours.
+                    // An activity that the backend has never set gets no pushes, and is erased after twelve hours.
                     let isSpokenOf = rows.activities[key.activity]?.phase != .announced
                     if rows.cards[key]?.state == .live, isSpokenOf {
                         violate("\(phone.id): a live card of a signed-out person")

@@ -1,7 +1,7 @@
 @testable import APNSSimulator
 
 extension PhoneHistory {
-    /// What a history is made of; over all of them each must have happened.
+    /// The events of a history. Over all histories each must have happened.
     enum Event: String, CaseIterable {
         case kill, forceQuit, deathBeforeItIsDone, deathBeforeItHears, offline, clock, updateToken, startToken,
             reinstall
@@ -13,7 +13,7 @@ extension PhoneHistory {
 }
 
 extension PhoneHistory.Event {
-    /// - Parameter user: Who was signed in before.
+    /// - Parameter user: The person who was signed in before.
     init?(_ action: PhoneAction, instead user: String) {
         switch action {
         case .kill: self = .kill

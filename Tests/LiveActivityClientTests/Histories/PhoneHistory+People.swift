@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import APNSSimulator
 
-/// What people and their apps do that takes more than one action.
+/// Behavior of people and their apps that takes more than one action.
 extension PhoneHistory {
     mutating func startLocally(_ index: Int, _ activity: String? = nil) {
         let hasUnknown = owners[index].phone.profile.activityTypes.contains { $0.type == "later" }
@@ -28,7 +28,7 @@ extension PhoneHistory {
         perform(.background, on: index)
     }
 
-    /// The app makes a card of which the server does not hear, and may start one as well.
+    /// The app makes a card of which the server does not hear, and may start another one as well.
     mutating func startAlone(_ index: Int) {
         perform(.offline, on: index)
         let id = dice.pick(Self.activities)

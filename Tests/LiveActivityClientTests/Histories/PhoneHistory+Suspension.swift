@@ -3,10 +3,10 @@ import TestSupport
 
 @testable import APNSSimulator
 
-/// iOS takes back the time that it gave the app in the background: the process stands still, with a call under way or
-/// before it was made, until something wakes it.
+/// Suspension: iOS withdraws the time that it gave the app in the background. The process stands still, with a call
+/// under way or before it was made, until something wakes it.
 extension PhoneHistory {
-    /// What a process that stands still has not heard.
+    /// Everything that a suspended process has not heard.
     struct Suspension {
         var unheard: (number: Int, answer: PhoneAnswer?, process: Int)?
     }
@@ -19,7 +19,7 @@ extension PhoneHistory {
         owners[index].suspension = Suspension()
     }
 
-    /// The process goes on: its connection is gone by now, mostly, and the answer with it.
+    /// Resumes the process. Its connection is usually gone by now, and the answer with it.
     mutating func resume(_ index: Int) {
         guard let suspension = owners[index].suspension else { return }
         owners[index].suspension = nil
@@ -30,7 +30,7 @@ extension PhoneHistory {
             let answer = dice.chance(30) ? unheard.answer : nil
             follow(owners[index].phone.answer(unheard.number, answer, at: now), of: index)
         }
-        // What was due meanwhile comes before what wakes it.
+        // Timers that came due meanwhile fire before the event that wakes the process.
         follow(owners[index].phone.elapse(to: now), of: index)
     }
 }

@@ -7,45 +7,45 @@ import TestSupport
 
 @testable import APNSSimulator
 
-/// One history of the server's commands and of phones that run the client, under seeded dice: a backend, an APNs, and
-/// people who kill, remove and install the app, change hands, lose the network and set the clock.
+/// One history of the server's commands and of phones that run the client, driven by seeded dice: a backend, an APNs,
+/// and people who kill, remove and install the app, change hands, lose the network and set the clock.
 struct PhoneHistory {
     struct Owner {
         var phone: VirtualPhone
-        /// The call under way, with which credential, of which process, and when it reaches the server.
+        /// The call under way, its credentials, its process, and the instant at which it reaches the server.
         var call: (call: PhoneCall, given: PhoneCredentials, process: Int, at: UnixTime)?
-        /// Whose session the app has: it is over when somebody else signs in.
+        /// The person of the app's session, which ends when another person signs in.
         var session: String?
-        /// Its process is to end around the next thing that it has iOS do.
+        /// The point at which the process is to end, around its next request to iOS.
         var doom: VirtualPhone.Death?
-        /// What APNs keeps while the phone is offline: the latest.
+        /// The push that APNs stores while the phone is offline: the latest one.
         var stored: (push: DevicePush, until: UnixTime)?
-        /// Its process stands still.
+        /// The suspension of the process, if it is suspended.
         var suspension: Suspension?
-        /// Which process has an incomplete list of cards, and for how long.
+        /// The process that has an incomplete list of cards, and for how long.
         var lateness: (process: Int, of: Duration) = (0, .zero)
-        /// Cards that the app called gone since iOS took longer than it waits.
+        /// Cards that the app called gone because iOS took longer than the app waits.
         var missed: Set<String> = []
     }
 
-    /// The backend writes a UUID in small letters, Swift in capitals.
+    /// Activities of a history. The backend writes a UUID in lowercase, Swift in uppercase.
     static let activities = ["order-1", "ride-2", "0e984725-c51c-4bf4-9960-e1c80e27aba0"]
-    /// Of a type that a new build has and the server does not know yet.
+    /// An activity of a type that a new build has and the server does not know yet.
     static let unknown = "later-1"
     static let people = ["ann", "bob"]
 
-    /// The type of an activity.
+    /// Returns the type of an activity.
     static func type(of activity: String) -> String {
         ["ride", "later"].first { activity.hasPrefix($0) } ?? "order"
     }
 
-    /// As the app has it in its attributes.
+    /// Returns an activity's id as the app has it in its attributes.
     static func inSwift(_ activity: String) -> String {
         activity.utf8.count == 36 ? activity.uppercased() : activity
     }
 
     let seed: UInt64
-    /// Cards are started anew before iOS ends them.
+    /// `true` if cards are renewed before iOS ends them.
     let renews: Bool
     var dice: TestSupport.SeededDice
     var door: ServerDoor
@@ -56,13 +56,13 @@ struct PhoneHistory {
     var steps: [String: Int] = [:]
     var isHealthy = false
     var pushes = 0
-    /// Pushes to tokens that are over.
+    /// Number of pushes to tokens that are no longer valid.
     var deadPushes = 0
     var calls = 0
-    /// Start tokens that left a phone.
+    /// Number of start tokens that left a phone.
     var startTokens = 0
     var claims: UInt64 = 0
-    /// What has happened, and how often.
+    /// Number of occurrences of each event.
     var events: [Event: Int] = [:]
     var timeline: [String] = []
     var violations: [String] = []
@@ -135,8 +135,8 @@ struct PhoneHistory {
         }
         owners[index].phone.listsCardsAfter =
             dice.chance(15) ? .milliseconds(Int64(dice.pick([50, 700, 2_500, 8_000]))) : .zero
-        // Where people speak for themselves, a phone from which it was taken back and that changes hands before it
-        // learns of it can prove nothing: the one before has to be signed out by the backend.
+        // If people authenticate themselves, a phone can lose its credential and change hands before it learns of this.
+        // It can then prove nothing, and the backend has to sign the previous person out.
         let loses = dice.chance(3)
         if loses, !door.knowsPeople, door.revoke(owners[index].phone.disk.device) { count(.credentialLost) }
         switch dice.roll(100) {
@@ -171,7 +171,7 @@ struct PhoneHistory {
         case 93..<95:
             perform(.setFrequentPushes(!owners[index].phone.profile.frequentPushesEnabled), on: index)
         case 95..<97: pass(.seconds(900))
-        // Until a card's time is nearly over, and a little on.
+        // Until a card's time is nearly over, and a little longer.
         case 97 where renews: pass(.seconds(Int64(7 * 3_600 + dice.pick([0, 900, 1_800]))))
         default: break
         }
@@ -250,7 +250,7 @@ struct PhoneHistory {
         default:
             answer = door.handle(call, given, now: now)
             calls += 1
-            // The server has it, and the phone does not learn of that.
+            // The server has the call, and the phone does not learn of it.
             if roll < 18 { answer = nil }
         }
         if answer == nil { count(.lostAnswer) }

@@ -9,15 +9,16 @@ import TestSupport
 @testable import LiveActivityServer
 
 /// The phone's calls as the server's commands, on the reference store: the HTTP door without HTTP, with the server's
-/// own rules of who may say what.
+/// own rules of access.
 struct ServerDoor {
     var store = ModelStore()
     let app: AppSettings
     var keys: UInt64 = 0
-    /// Whether phones that were given nothing speak with their person's own token; else with a key of the backend's.
+    /// `true` if phones without a credential call with their person's own token; `false` if they use a key of the
+    /// backend.
     var knowsPeople = false
 
-    /// - Returns: Whether there was one to take back.
+    /// - Returns: `true` if there was a credential to revoke.
     mutating func revoke(_ device: String) -> Bool {
         let reply = try? run(RevokeCredentials(app: app.bundleID, id: Sample.device(device)))
         return reply.map { $0.revoked > 0 } ?? false
@@ -25,7 +26,7 @@ struct ServerDoor {
 
     private struct Unknown: Error {}
 
-    /// Who calls; a person whose token the app has, a phone by what it was given, or the backend.
+    /// Returns the caller: a person whose token the app has, a phone by its credential, or the backend.
     private func reporter(_ given: PhoneCredentials, _ now: UnixTime) throws -> Reporter {
         if let own = given.own {
             guard let (device, hash) = proven(own, now), device.signedOutAt == nil else { throw Unknown() }
@@ -157,13 +158,13 @@ struct ServerDoor {
         return credential.text
     }
 
-    /// Whether a phone that was given this may speak for this person with it.
+    /// Returns `true` if a phone may act for this person with this credential.
     func takes(_ credential: String?, of user: String, on device: String, _ now: UnixTime) -> Bool {
         guard let (owner, _) = credential.flatMap({ proven($0, now) }) else { return false }
         return owner.id.text == device && owner.userID.text == user && owner.signedOutAt == nil
     }
 
-    /// Whether anything that a phone was given still counts.
+    /// Returns `true` if any credential of a phone is still valid.
     func hasCredentials(of device: String) -> Bool {
         store.rows.devices.values.contains { $0.id.text == device && !$0.credentials.isEmpty }
     }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What the systems ask of an app, by virtual phones that run the client against the server's commands.
+/// Requirements of the systems on an app, tested with virtual phones that run the client against the server's commands.
 struct VirtualPhoneTests {
-    /// One phone of ann's, in a world without faults.
+    /// Makes a history with one phone of Ann's and without faults.
     private static func scene(
         renews: Bool = false, _ change: (inout PhoneSpecification) -> Void = { _ in }
     ) -> PhoneHistory {
@@ -102,7 +102,7 @@ struct VirtualPhoneTests {
         history.pass(.seconds(30))
         #expect(try startToken(history) == first && first != nil)
         history.perform(.online, on: 0)
-        // Nobody touches the phone: the next try comes by itself, five minutes later at most.
+        // Nobody touches the phone. The next attempt comes by itself, at most five minutes later.
         history.pass(.seconds(301))
         let newest = try #require(history.owners[0].phone.pushToStartToken)
         #expect(try startToken(history) == TokenValue(newest))
@@ -242,7 +242,7 @@ struct VirtualPhoneTests {
             let phone = history.owners[0].phone
             #expect(phone.cards.filter(\.state.isRunning).count == 1, "\(history.timeline)")
             #expect(try instance(history)?.localID?.text == phone.cards.first { $0.state.isRunning }?.localID)
-            // Never two beside each other either, not for a moment: nothing had to be taken away again.
+            // There were never two cards at the same time, so none had to be removed.
             #expect(phone.dismissed.isEmpty, "\(history.timeline)")
         }
     }

@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What is easily forgotten of cards.
+/// Edge cases of cards.
 struct CardCareTests {
     private static func over(_ state: InstanceRequest.State, _ localID: String = "c") -> SeenCard {
         var card = PhoneBench.card(localID)
@@ -93,7 +93,7 @@ struct CardCareTests {
         #expect(over.count == 128 && over.last == "c130" && over.first == "c3")
     }
 
-    // MARK: - Which cards are one
+    // MARK: - Duplicates
 
     @Test func `cards of several types, unnamed ones and one that is over are no duplicates`() {
         var ride = PhoneBench.card("r")
@@ -133,7 +133,7 @@ struct CardCareTests {
         #expect(bench.settle().map { $0.suffix(2) } == ["er", "/z", "/b"])
     }
 
-    // MARK: - Whose change it is
+    // MARK: - Conflicting changes
 
     @Test func `a push that lies over the app's own change takes its place`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
@@ -142,7 +142,7 @@ struct CardCareTests {
         bench.settle()
         bench.run { $0.see(PhoneBench.card("c", token: 1, step: 7), $1) }
         #expect(Self.report(bench)["basedOn"] == nil)
-        // Nobody knows which revision it was: what the server wants is what counts.
+        // The revision of that state is unknown, so the server's desired state applies.
         bench.settle(PhoneBench.wish(step: 1, revision: 3))
         #expect(bench.updates.last == ["step": 1])
 

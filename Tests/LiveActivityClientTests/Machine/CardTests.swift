@@ -9,7 +9,7 @@ struct CardTests {
         bench.settle()
         bench.run { $0.see(PhoneBench.card("c", token: 2), $1) }
         #expect(PhoneBench.body(bench.sent.last)["token"]?.string == PhoneBench.token(2).text)
-        // A third one comes while the second is under way: the newest is what is said next.
+        // A third token arrives while the second report is under way. The newest token is sent next.
         bench.run { $0.see(PhoneBench.card("c", token: 3), $1) }
         bench.settle()
         #expect(PhoneBench.body(bench.sent.last)["token"]?.string == PhoneBench.token(3).text)
@@ -17,7 +17,7 @@ struct CardTests {
         bench.launch(cards: [PhoneBench.card("c", token: 3)])
         bench.settle()
         let inventory = bench.sent.first { $0.path.hasSuffix("/instances") }
-        // Reports of cards are numbered with the inventories: one of all, then the second and the third token.
+        // Reports of single cards share the inventories' sequence: one inventory, then the second and the third token.
         #expect(PhoneBench.body(inventory)["sequence"]?.int == 4)
         #expect("\(PhoneBench.body(inventory))".contains(PhoneBench.token(3).text))
         #expect(bench.notes.contains { $0.detail?.hasPrefix("update 00000000") == true })
@@ -67,7 +67,7 @@ struct CardTests {
         old.run { $0.see(over(.dismissed), $1) }
         #expect(Self.saysGone(&old))
 
-        // By the server's clock it is a minute old, whatever the phone's says after the next launch.
+        // By the server's clock the report is a minute old, whatever the phone's clock says after the next launch.
         var reset = PhoneBench.ready()
         reset.settle(date: 1_795_271_520)
         reset.run { $0.see(PhoneBench.card("c", token: 1), $1) }
@@ -152,7 +152,7 @@ struct CardTests {
         bench.writes = nil
         bench.settle(PhoneBench.wish(step: 2, revision: 2))
         bench.run { $0.wake($1) }
-        // The end waits for the update that is on its way; the server's push comes first.
+        // The end waits for the update that is under way. The server's push comes first.
         bench.settle(PhoneBench.wish(step: 3, revision: 3, phase: "ended"))
         #expect(bench.ended.isEmpty)
         bench.run { $0.see(over(.dismissed), $1) }
@@ -216,7 +216,7 @@ struct CardTests {
             bench.run { $0.see(tokenFirst ? onChannel : withToken, $1) }
             bench.settle()
             #expect(bench.ended.isEmpty)
-            // Of two on a channel, or two without, one is too many.
+            // Of two cards on a channel, or of two without one, one is too many.
             (onChannel.localID, withToken.localID) = ("second-on-channel", "second-with-token")
             bench.run { $0.see(onChannel, $1) }
             #expect(bench.ended == ["on-channel"])
@@ -264,7 +264,7 @@ struct CardTests {
         #expect(bench.ended.isEmpty)
         let report = bench.sent.last { $0.path.hasSuffix("/mine") }
         #expect(PhoneBench.body(report)["channel"]?.string == order.channel)
-        // Across launches, though its attributes do not say it.
+        // Holds across launches, although the card's attributes do not say it.
         bench.kill()
         bench.launch(cards: [PhoneBench.card("mine"), PhoneBench.card("pushed", token: 2)])
         bench.settle()
@@ -293,18 +293,18 @@ struct CardTests {
     }
 
     @Test func `a renewal is one though the app saw the old card an hour after it was started`() {
-        // Its clock is an hour late, too: the server's counts.
+        // Also with a phone's clock that is an hour late, because the server's clock counts.
         for late in [0, 3_600_000] {
             var bench = PhoneBench.ready(cards: [PhoneBench.card("old", token: 1)])
             bench.now.wall -= late
             let old = PhoneBench.wish(step: 1, revision: 1, localID: "old", startedAt: "2026-11-21T13:32:00Z")
             bench.settle(old, date: 1_795_271_520)
             bench.wait(6 * 3_600_000 + 900_000)
-            // What the server starts meanwhile is the newer card's time, which the old one does not take over.
+            // The server's next start sets the newer card's time. The old card does not take it over.
             bench.run { $0.wake($1) }
             bench.settle(
                 old.replacing("13:32:00", with: "20:47:00"), date: 1_795_271_520 + 6 * 3_600 + 900)
-            // A process that the server has not answered yet has the phone's clock alone.
+            // A process without an answer from the server has only the phone's clock.
             if late == 0 {
                 bench.kill()
                 bench.launch(cards: [PhoneBench.card("old", token: 1)])
@@ -321,7 +321,7 @@ struct CardTests {
         #expect(early.ended == ["new"], "so early it is a duplicate")
     }
 
-    // MARK: - What answers bring
+    // MARK: - Answers
 
     @Test func `an answer brings a card without a token to the newest state, and ends it`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
@@ -348,7 +348,7 @@ struct CardTests {
 
     @Test func `what the app cannot read stays as it is and is not asked for again and again`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
-        // The card goes on showing what it can, in its own words.
+        // The card continues to show the part that it can, encoded in its own way.
         bench.writes = { _ in ["step": 1, "note": "old app"] }
         for _ in 0..<5 {
             bench.settle(PhoneBench.wish(step: 4, revision: 4))

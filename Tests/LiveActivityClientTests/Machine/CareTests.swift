@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What is easily forgotten.
+/// Edge cases of the client.
 struct CareTests {
     @Test func `the device token stays known when something else of the phone changes`() throws {
         var bench = PhoneBench.ready()
@@ -41,7 +41,7 @@ struct CareTests {
                 Issue.record("\(bench.cardActions)")
                 continue
             }
-            // The minute in which the app's own state stays is not longer or shorter either.
+            // The minute for which the app's own state stays has the same length.
             bench.settle(PhoneBench.wish(step: 1, revision: 3), date: 1_795_271_521)
             #expect(bench.updates == [["step": 2]])
             bench.wait(61_000)

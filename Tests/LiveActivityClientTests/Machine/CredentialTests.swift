@@ -4,7 +4,7 @@ import LiveActivityRegistration
 import TestSupport
 import Testing
 
-/// The credential of the phone's own: asked for, kept, dropped when it is refused or its person leaves.
+/// The phone's own credential: requested, kept, and dropped when it is refused or its person leaves.
 struct CredentialTests {
     private static let given = #"{"activities":[],"credential":"islet_device_1"}"#
 
@@ -57,7 +57,7 @@ struct CredentialTests {
 
     @Test func `where one that was just given is not taken, this process goes on with the person's`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
-        // The server answers the registration; what stands before it does not know what it gave.
+        // The server answers the registration. Calls that were made before do not have the new credential.
         for _ in 0..<20 where !bench.machine.isSettled {
             if bench.keychain == nil {
                 bench.answer(200, Self.wants(bench.sent.last) ? Self.given : #"{"activities":[]}"#)
@@ -129,7 +129,7 @@ struct CredentialTests {
         bench.run { $0.signIn("bob", $1) }
         #expect(bench.keychain == nil && Self.wants(bench.sent.last))
 
-        // What was given to the one before, and comes late.
+        // A credential that was given to the previous person and arrives late.
         var late = PhoneBench.ready()
         late.run { $0.signIn("bob", $1) }
         late.answer(200, Self.given)
@@ -168,7 +168,7 @@ struct CredentialTests {
 
     @Test func `a person whom the server may know takes leave before the next one, where nothing proves the phone`() {
         var bench = PhoneBench.ready()
-        // The server may have it, and what it gave for it is lost.
+        // The server may have the call. The credential that it gave in return is lost.
         bench.loseAnswer()
         bench.credentials.borrowed = "ann's"
         bench.run { $0.signIn("bob", $1) }
@@ -216,11 +216,11 @@ struct CredentialTests {
         #expect(bench.sent.map(\.path) == [path] && bench.sent.last?.showsProof == false)
         #expect(Set(bench.settle()).isSuperset(of: ["PUT \(path)", "PUT \(path)/push-to-start-tokens/order"]))
 
-        // Again and again: each time another, of the same length, and after a pause.
+        // Repeated refusals: each time another id of the same length, after a pause.
         bench.run { $0.wake($1) }
         bench.answer(403, #"{"code":"device_taken"}"#)
         #expect(bench.disk.device.utf8.count <= 24 && bench.machine.nextWake ?? 0 > bench.now.steady)
-        // Another 403 is no reason to.
+        // Another 403 does not change the id.
         var other = PhoneBench.ready()
         other.answer(403, #"{"code":"user_differs"}"#)
         #expect(other.disk.device == "phone/1")
@@ -273,7 +273,7 @@ struct CredentialTests {
         leaving.launch(user: nil)
         #expect(leaving.credentials == PhoneCredentials())
 
-        // What the memory counts on is there before it.
+        // The credential that the memory relies on is kept before the memory is saved.
         var gaining = PhoneBench.ready()
         let call = try #require(gaining.sent.last)
         gaining.machine.answered(

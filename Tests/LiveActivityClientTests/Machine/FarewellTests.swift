@@ -17,7 +17,7 @@ struct FarewellTests {
 
     private static func ready() -> PhoneBench { .ready(cards: [PhoneBench.card("c", token: 1)]) }
 
-    /// iOS says that the card is over, and after that what was read before.
+    /// iOS reports the end of the card, and then a value that was read earlier.
     private static func hearLate(_ bench: inout PhoneBench) {
         bench.run { $0.see(over(), $1) }
         bench.run { $0.see(PhoneBench.card("c", token: 1), $1) }
@@ -38,7 +38,7 @@ struct FarewellTests {
             let end = ClientAction.end(localID: "c", content: content, dismissal, timestamp: timestamp)
             #expect(bench.cardActions == [end, end])
 
-            // Also when the server has confirmed it, and the app comes back to the screen.
+            // Holds also after the server has confirmed it and the app returns to the screen.
             bench.settle(Self.wish, date: Self.noon)
             bench.run { $0.setForeground(true, $1) }
             bench.run { $0.see(all: [PhoneBench.card("c", token: 1)], $1) }
@@ -99,7 +99,7 @@ struct FarewellTests {
         }
     }
 
-    // MARK: - Whose they are
+    // MARK: - Ownership
 
     @Test(arguments: [nil, "bob"])
     func `who leaves takes along what is over and still shown`(next: String?) {
@@ -109,7 +109,7 @@ struct FarewellTests {
         pushed.settle()
         var own = Self.ready()
         own.settle(Self.wish, date: Self.noon)
-        // It was over before this process began.
+        // The card was over before this process began.
         var old = PhoneBench.ready(cards: [Self.over()])
         old.settle()
         for bench in [pushed, own, old] {
@@ -132,7 +132,7 @@ struct FarewellTests {
             bench.run { $0.see(all: [Self.over()], $1) }
             #expect(bench.cardActions.count == asked + 3, "it is still there")
 
-            // The process may end before iOS has done it.
+            // The process may end before iOS has carried it out.
             bench.kill()
             bench.launch(cards: [Self.over()], user: nil)
             #expect(bench.cardActions == [atOnce])

@@ -3,9 +3,9 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What one version of the app wrote down and another one reads.
+/// Memory that one version of the app wrote and another one reads.
 struct KeptMemoryTests {
-    /// As the first version wrote it, with one card, one that is over, and all tokens.
+    /// Memory as the first version wrote it, with one card, one that is over, and all tokens.
     private static let golden = #"""
         {"device":"phone/1","user":"ann","isLeaving":false,"isUnproven":false,
          "facts":{"user":"","osVersion":"18.1","activitiesEnabled":true,"frequentPushesEnabled":true},

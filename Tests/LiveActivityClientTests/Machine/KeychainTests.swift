@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What is kept of credentials, and what a new process makes of what it finds.
+/// Stored credentials, and their handling by a new process.
 struct KeychainTests {
     private static func kept(
         own: String? = nil, proof: String? = nil, borrowed: String? = nil, of person: String? = nil
@@ -38,7 +38,7 @@ struct KeychainTests {
         #expect(dropped == PhoneCredentials())
     }
 
-    /// Ann is signed in, is leaving, or has left.
+    /// Returns the memory while Ann is signed in, is leaving, or has left.
     private static func memory(_ change: (inout PhoneBench) -> Void) -> RegistrationMemory {
         var bench = PhoneBench.ready()
         bench.settle()
@@ -96,7 +96,7 @@ struct KeychainTests {
         bench.settle()
         bench.run { $0.signIn("bob", $1) }
         bench.answer(403, #"{"code":"device_taken"}"#)
-        // Nobody is known there, whoever comes next.
+        // Nobody is known under the new id, so the next person shows no proof.
         bench.run { $0.signIn("cleo", $1) }
         #expect(bench.sent.last?.method == .put && bench.sent.last?.showsProof == false)
         #expect(bench.sent.last?.path.contains("~") == true)
@@ -104,7 +104,7 @@ struct KeychainTests {
         #expect(said.contains { $0.hasSuffix("/push-to-start-tokens/order") })
         #expect(said.contains { $0.hasSuffix("/instances") })
 
-        // Also where it is found out in the middle of the person's time.
+        // Holds also if it is discovered while the person is signed in.
         var staying = PhoneBench.ready()
         staying.run { $0.see(startToken: PhoneBench.token(9), for: "order", $1) }
         staying.settle()

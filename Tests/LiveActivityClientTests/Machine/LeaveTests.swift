@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// One person leaves, and another one comes.
+/// One person leaves, and another one arrives.
 struct LeaveTests {
     private static let given = #"{"activities":[],"credential":"islet_device_1"}"#
 
@@ -19,7 +19,7 @@ struct LeaveTests {
         bench.wait(1)
         #expect(bench.sent.last?.method == .delete)
 
-        // One that is not there any more holds up nothing.
+        // A card that is already gone delays nothing.
         var lost = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         lost.settle()
         lost.run { $0.signOut($1) }
@@ -43,7 +43,7 @@ struct LeaveTests {
         #expect(bench.ended == ["c", "c"])
     }
 
-    /// The server has the cards that ended here for gone, and makes no others for somebody who never left.
+    /// The server regards the cards that ended here as gone, and makes no others for somebody who never left.
     @Test func `who comes back before the server knew that they left takes leave first`() {
         let returns: [([(inout RegistrationMachine, PhoneMoment) -> Void], String)] = [
             ([{ $0.signOut($1) }, { $0.signIn("ann", $1) }], "at once"),
@@ -64,7 +64,7 @@ struct LeaveTests {
             bench.settle()
             #expect(bench.machine.isSettled && bench.sent.count { $0.method == .delete } == 1, "\(name)")
         }
-        // The server has bob by now, and ended what was ann's.
+        // The server has Bob by now, and has ended Ann's cards.
         var known = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         for person in ["bob", "ann"] {
             known.answer(200, Self.given)
@@ -113,7 +113,7 @@ struct LeaveTests {
         var bench = PhoneBench.ready()
         let before = bench.disk
         bench.answer(200, Self.given)
-        // The process ended after the credential was kept, and before the memory was written.
+        // The process ended after the credential was kept and before the memory was written.
         bench.disk = before
         bench.kill()
         bench.launch()
@@ -121,7 +121,7 @@ struct LeaveTests {
         bench.answer()
         #expect(bench.sent.last?.method == .put && bench.sent.last?.showsProof == true)
 
-        // Of one who is leaving it proves nothing: bob may be there as well.
+        // The credential of a person who is leaving proves nothing, because Bob may be registered as well.
         var leaving = PhoneBench.ready()
         leaving.answer(200, Self.given)
         leaving.settle()

@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What the app does itself, beside a server that does things too.
+/// The app's own changes, beside a server that makes changes too.
 struct LocalTests {
     private func started(_ bench: PhoneBench) -> [CardOrder] {
         bench.cardActions.compactMap { if case .start(_, let order) = $0 { order } else { nil } }
@@ -70,7 +70,7 @@ struct LocalTests {
         let report = PhoneBench.body(bench.sent.last)
         #expect(report["basedOn"]?.int == 3 && report["contentState"]?.object == ["step": 50])
         #expect(report["lastTimestamp"]?.string == "2026-11-21T14:32:00Z", "by the server's clock, a second ahead")
-        // The echo of iOS is the app's own word.
+        // The update that iOS reports back is the app's own.
         bench.run { $0.see(PhoneBench.card("c", token: 1, step: 50), $1) }
         bench.settle(PhoneBench.wish(step: 1, revision: 3))
         #expect(bench.cardActions.count == 1, "up to what it was based on nothing is applied")

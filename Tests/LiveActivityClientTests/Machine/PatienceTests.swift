@@ -1,7 +1,7 @@
 import LiveActivityRegistration
 import Testing
 
-/// A call that never comes to an end.
+/// A call that never ends.
 struct PatienceTests {
     @Test func `a call that nobody answers is given up and said again, and its late answer counts for nothing`() {
         var bench = PhoneBench.ready()

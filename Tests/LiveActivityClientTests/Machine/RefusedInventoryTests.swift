@@ -6,9 +6,9 @@ import LiveActivityRegistration
 import TestSupport
 import Testing
 
-/// What the server did not take of all cards together.
+/// Parts of an inventory that the server refused.
 struct RefusedInventoryTests {
-    /// Answers what is said, and refuses every inventory and what is said of one card.
+    /// Answers the calls, and refuses every inventory and every report of one card.
     private static func settle(_ bench: inout PhoneBench, refusing localID: String = "b") {
         var answered = 0
         for _ in 0..<50 {
@@ -31,7 +31,7 @@ struct RefusedInventoryTests {
         #expect(bench.machine.isSettled, "and nothing is said again and again")
         #expect(bench.sent.count < 8, "\(bench.sent)")
 
-        // The server may have lost it meanwhile: what the inventory would have said again is said by itself.
+        // The server may have lost the card meanwhile. The report that an inventory would have repeated is sent alone.
         bench.kill()
         bench.launch(cards: cards)
         Self.settle(&bench)

@@ -38,7 +38,7 @@ struct RegistrationTests {
         bench.run { $0.see(startToken: PhoneBench.token(1), for: "order", $1) }
         bench.loseAnswer()
         bench.kill()
-        // The stream does not say the token again, and the property is null at first: it is remembered.
+        // The sequence does not repeat the token, and the property is `nil` at first, so the token is remembered.
         bench.launch()
         #expect(bench.settle().contains { $0.contains("push-to-start-tokens/order") })
         #expect(bench.machine.isSettled)
@@ -165,7 +165,7 @@ struct RegistrationTests {
         bench.settle()
         bench.run { $0.signIn("bob", $1) }
         #expect(bench.ended == ["c"])
-        // The server gave nothing that proves whose phone it is: who was there takes leave first.
+        // The server gave nothing that proves whose phone it is, so the previous person is signed out first.
         #expect(bench.sent.last?.method == .delete)
         bench.answer()
         #expect(PhoneBench.body(bench.sent.last)["user"]?.string == "bob")

@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What is said again, when, and what is not.
+/// Calls that are repeated, the times of repetition, and calls that are not repeated.
 struct RepetitionTests {
     private static func failing(_ times: Int) -> PhoneBench {
         var bench = PhoneBench.ready()
@@ -44,7 +44,7 @@ struct RepetitionTests {
         }
     }
 
-    /// It may be stale: said again it would pass for one that the app has just read.
+    /// The token may be stale. A repetition would pass for one that the app has just read.
     @Test func `a start token that iOS does not name any more is not said again`() {
         func said(_ bench: PhoneBench) -> Int { bench.sent.count { $0.path.contains("/push-to-start-tokens/") } }
         var bench = PhoneBench.ready()
@@ -61,7 +61,7 @@ struct RepetitionTests {
         bench.launch()
         bench.settle()
         #expect(said(bench) == 0 && bench.machine.isSettled)
-        // A server that has nothing is told what there is, and so is the next person's.
+        // A server without data gets the current state, and so does the next person's registration.
         bench.run { $0.wake($1) }
         bench.answer(404, #"{"code":"unknown_device"}"#)
         bench.wait(1_000)
@@ -224,7 +224,7 @@ struct RepetitionTests {
     @Test func `a card that is over and confirmed is forgotten, and one that changed meanwhile is not`() {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         bench.settle()
-        // Its report is under way when it ends.
+        // Its report is under way when the card ends.
         bench.run { $0.see(PhoneBench.card("c", token: 2), $1) }
         var over = PhoneBench.card("c")
         over.state = .ended

@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// Swift writes a UUID in capitals, whatever the backend wrote.
+/// Ids in Swift's spelling: Swift writes a UUID in uppercase, whatever the backend wrote.
 struct SpellingTests {
     private static let small = "0e984725-c51c-4bf4-9960-e1c80e27aba0"
     private static let capital = small.uppercased()

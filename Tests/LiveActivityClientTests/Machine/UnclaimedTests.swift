@@ -3,11 +3,11 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// Cards that are there before the app has said whose they are.
+/// Cards that exist before the app has named the person.
 struct UnclaimedTests {
     private static let cards = [PhoneBench.card("c", token: 1), PhoneBench.card("d", "b", token: 2)]
 
-    /// The app's first launch with this library: a session that is restored a while later.
+    /// Returns the app's first launch with this library, in which a session is restored a while later.
     private static func launched() -> PhoneBench {
         var bench = PhoneBench()
         bench.launch(cards: cards, user: nil)
@@ -34,7 +34,7 @@ struct UnclaimedTests {
         bench.run { $0.signOut($1) }
         #expect(Set(bench.ended) == ["c", "d"])
         #expect(bench.settle().isEmpty)
-        // Also after the next launch, and what a push still brings.
+        // Holds also after the next launch, and for a card that a push starts.
         bench.kill()
         bench.launch(cards: [PhoneBench.card("e", token: 4)], user: nil)
         #expect(bench.ended == ["e"])

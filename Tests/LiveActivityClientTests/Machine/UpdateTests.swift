@@ -3,11 +3,12 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// From the wish to what the card really holds: iOS may refuse, and the process may end, at any moment in between.
+/// Updates from the desired state to the card's actual content. iOS may refuse, and the process may end, at any moment
+/// in between.
 struct UpdateTests {
     private static func content(_ step: Int) -> JSONObject { ["step": .number(JSONNumber(step))] }
 
-    /// A card that holds step 1, and a wish for step 4 that iOS has not come back from.
+    /// Returns a card that holds step 1, with an update to step 4 that iOS has not confirmed.
     private static func underWay() -> PhoneBench {
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c", token: 1)])
         bench.writes = nil
@@ -49,7 +50,7 @@ struct UpdateTests {
         bench.kill()
         bench.writes = { $0 }
         bench.launch(cards: [PhoneBench.card("c", token: 1, step: held)])
-        // Not a word of the wish before the card was looked at.
+        // Nothing is reported about the desired state before the card was read.
         bench.settle()
         #expect(Self.shown(bench) == Self.content(held))
         bench.run { $0.wake($1) }
@@ -116,7 +117,7 @@ struct UpdateTests {
     @Test func `a push that comes in between is what the card holds, and what was asked for is not claimed`() {
         var bench = Self.underWay()
         bench.run { $0.see(PhoneBench.card("c", token: 1, step: 9), $1) }
-        // Older than the push: iOS ignored it.
+        // Older than the push, so iOS ignored it.
         bench.comeBack(Self.content(9))
         bench.writes = { $0 }
         bench.settle(PhoneBench.wish(step: 9, revision: 9))
@@ -133,7 +134,7 @@ struct UpdateTests {
     }
 
     @Test func `a local change is newer than the newest push, whatever the phone's clock and the server's Date say`() {
-        // Without a token: so far ahead the state of an answer is left to a push otherwise.
+        // A card without a token. With a token, a state so far ahead would be left to a push.
         var bench = PhoneBench.ready(cards: [PhoneBench.card("c")])
         let wish = PhoneBench.wish(step: 1, revision: 3, localID: "c", lastTimestamp: "2026-11-21T15:00:00Z")
         bench.settle(wish, date: 1_795_271_520)

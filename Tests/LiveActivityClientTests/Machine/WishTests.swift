@@ -3,7 +3,7 @@ import LiveActivityAPI
 import LiveActivityRegistration
 import Testing
 
-/// What an answer wants shown, and which card it is about.
+/// Desired states in answers, and the cards that they apply to.
 struct WishTests {
     private static func wish(_ members: String) -> String {
         #"{"activities":[{"activity":"a","type":"order","state":{"step":9},"revision":9,"phase":"active","#
@@ -39,7 +39,7 @@ struct WishTests {
         order.settle()
         let ride = CardOrder(type: "ride", activity: "a", attributes: [:], content: [:])
         #expect(order.run { $0.start(ride, $1) } != nil, "what is shown is another type's")
-        // The server speaks of the other one.
+        // The server's state is about the other card.
         order.answer(200, PhoneBench.wish(step: 1, revision: 1))
         #expect(Self.started(order) == 1)
     }
@@ -97,7 +97,7 @@ struct WishTests {
         let timestamps = bench.cardActions.compactMap { action in
             if case .update(_, _, _, _, let timestamp) = action { timestamp } else { nil }
         }
-        // Nothing else than the app can change a card without a token.
+        // Only the app can change a card without a token.
         #expect(timestamps == Array(second...(second + (token == nil ? 58 : 10))))
         bench.run { $0.wake($1) }
         bench.settle(PhoneBench.wish(step: 61, revision: 61), date: second + 30)
@@ -180,7 +180,7 @@ struct WishTests {
             #expect(Self.started(bench) == 1 && bench.machine.isWanted(order))
             bench.run { if let next { $0.signIn(next, $1) } else { $0.signOut($1) } }
             #expect(!bench.machine.isWanted(order))
-            // It was being made all the same, and the sequence may tell of it before its maker does.
+            // The card was being made all the same. The sequence may report it before the call that made it returns.
             if isSeenFirst { bench.run { $0.see(PhoneBench.card("c", token: 1), $1) } }
             bench.run { $0.started(order, PhoneBench.card("c", token: 1), $1) }
             #expect(bench.cardActions.last == .end(localID: "c", content: nil, .immediate, timestamp: nil))

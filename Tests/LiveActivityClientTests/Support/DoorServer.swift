@@ -5,7 +5,7 @@ import LiveActivityCore
 import LiveActivityRegistration
 import TestSupport
 
-/// The server's own rules behind what the client's transport carries. A person's token is their name.
+/// The server's own rules behind the client's transport. A person's token is their name.
 final class DoorServer: ClientTransport, @unchecked Sendable {
     struct Call: Sendable {
         let request: ClientRequest
@@ -31,7 +31,7 @@ final class DoorServer: ClientTransport, @unchecked Sendable {
 
     var handled: [Call] { locked(\.calls) }
 
-    /// Who is signed in on which device; nobody on one that was left.
+    /// The person who is signed in on each device; a device that was left has none.
     var people: [String: String] {
         locked { server in
             let devices = server.door.store.rows.devices.values.filter { $0.signedOutAt == nil }
@@ -41,7 +41,7 @@ final class DoorServer: ClientTransport, @unchecked Sendable {
 
     func revoke(_ device: String) { locked { _ = $0.door.revoke(device) } }
 
-    /// The answers to the next calls do not arrive.
+    /// Loses the answers to the next calls.
     func loseAnswers(_ count: Int) { locked { $0.lost = count } }
 
     struct Lost: Error {}

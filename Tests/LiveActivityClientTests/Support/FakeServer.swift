@@ -2,7 +2,7 @@ import Foundation
 import JSONText
 import LiveActivityClient
 
-/// A server in a value: keeps what was said, answers with what it would have shown, and is away when told to.
+/// A server in a value: records calls, answers with desired states, and can be made unavailable.
 final class FakeServer: ClientTransport, @unchecked Sendable {
     struct Call: Sendable {
         let method: String
@@ -34,18 +34,18 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
 
     func setAway(_ isAway: Bool) { locked { $0.isAway = isAway } }
 
-    /// What the server's clock says; else that of this machine.
+    /// Sets the server's clock; otherwise it is this machine's clock.
     func setDate(_ date: Date) { locked { $0.clock = date } }
 
     func refuse(_ credential: String) { _ = locked { $0.refused.insert(credential) } }
 
-    /// It is somebody else's.
+    /// Treats the credential as another person's.
     func forbid(_ credential: String) { _ = locked { $0.forbidden.insert(credential) } }
 
-    /// What phones that ask for a credential are given, one after the other.
+    /// Sets the credentials for phones that ask for one, in order.
     func give(_ credentials: String...) { locked { $0.given = credentials } }
 
-    /// What every phone should show from now on.
+    /// Sets the desired states of every phone from now on.
     func want(_ wishes: JSONObject...) { locked { $0.wishes = wishes.map(JSONValue.object) } }
 
     func send(_ request: ClientRequest) async throws -> ClientResponse {
@@ -73,10 +73,10 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
         return response
     }
 
-    /// Waits, without polling, until the calls are as wanted.
+    /// Waits, without polling, until the calls satisfy the condition.
     func wait(until isWanted: ([Call]) -> Bool) async throws { try await calls.wait(until: isWanted) }
 
-    /// Waits until a card was reported, by itself or with all of them.
+    /// Waits until a card was reported, by itself or in an inventory.
     func wait(toHearOf card: String) async throws {
         try await wait { calls in
             calls.contains { call in
@@ -87,7 +87,7 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     }
 }
 
-/// Storage in memory; it can be locked as a phone's is before the first unlock.
+/// Storage in memory. It can be locked as a phone's is before the first unlock.
 final class FakeStorage: ClientStorage, @unchecked Sendable {
     struct Locked: Error {}
 
@@ -96,7 +96,7 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
     private var isLocked = false
     private var use: (@Sendable () -> Void)?
 
-    /// Does something whenever it is read or written.
+    /// Runs the body on each read or write.
     func whenUsed(_ body: @escaping @Sendable () -> Void) {
         lock.lock()
         use = body
@@ -109,7 +109,7 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
         lock.unlock()
     }
 
-    /// What is written there, for looking.
+    /// The stored text, for checks.
     var text: String {
         lock.lock()
         defer { lock.unlock() }
@@ -134,6 +134,6 @@ final class FakeStorage: ClientStorage, @unchecked Sendable {
 }
 
 extension FakeServer.Call {
-    /// What it says of Live Activities: of one, or of those in an inventory.
+    /// The reports of Live Activities: a single one, or those of an inventory.
     var reports: [JSONObject] { [body] + (body["instances"]?.array ?? []).compactMap(\.object) }
 }

@@ -11,7 +11,7 @@ final class HandClock: ClientClock, @unchecked Sendable {
     private var beginning: Int
     private var sleepers: [Int: (until: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
     private var number = 0
-    /// Until when somebody wanted to sleep.
+    /// The ends of all sleeps that were requested.
     let deadlines = Log<Int>()
 
     /// - Parameter wall: Milliseconds since 1970.
@@ -23,7 +23,7 @@ final class HandClock: ClientClock, @unchecked Sendable {
         return body(self)
     }
 
-    /// Somebody sets the phone's clock.
+    /// Sets the phone's clock ahead.
     func set(ahead milliseconds: Int) { locked { $0.beginning += milliseconds } }
 
     var wall: Int { locked { $0.beginning + $0.passed } }
@@ -60,7 +60,7 @@ final class HandClock: ClientClock, @unchecked Sendable {
     }
 }
 
-/// What happens on a phone besides its cards, said by a test.
+/// Changes on a phone besides its cards, made by a test.
 final class HandPhone: PhonePort, @unchecked Sendable {
     private let lock = NSLock()
     private var known: DeviceRequest
@@ -82,7 +82,7 @@ final class HandPhone: PhonePort, @unchecked Sendable {
 
     private var takeBack: (@Sendable () -> Void)?
 
-    /// iOS gives no more time.
+    /// Ends the time that iOS gave in the background.
     func expire() {
         lock.lock()
         let takeBack = takeBack
@@ -90,7 +90,7 @@ final class HandPhone: PhonePort, @unchecked Sendable {
         takeBack?()
     }
 
-    /// What was asked of iOS, in order.
+    /// The requests to iOS, in order.
     let wakefulness = Log<String>()
 
     func stayAwake(expired: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
@@ -101,7 +101,7 @@ final class HandPhone: PhonePort, @unchecked Sendable {
         return { self.wakefulness.add("may be suspended") }
     }
 
-    /// The facts change, and the phone says so.
+    /// Changes the facts and reports the change.
     func change(_ body: (inout DeviceRequest) -> Void) {
         lock.lock()
         body(&known)
@@ -121,7 +121,7 @@ final class HandPort: CardPort, @unchecked Sendable {
     private var listener: (@Sendable (CardNews) -> Void)?
     /// The cards that were to be ended.
     let ended = Log<String>()
-    /// Whether ActivityKit does not come back from ending one.
+    /// `true` if ActivityKit does not return from ending a card.
     let hangs: Bool
 
     init(hangs: Bool = false) { self.hangs = hangs }
@@ -132,10 +132,10 @@ final class HandPort: CardPort, @unchecked Sendable {
         return body(self)
     }
 
-    /// Does something, once, when the cards were listed and nobody has seen the list yet.
+    /// Runs the body once, after the cards were listed and before anybody has seen the list.
     func whenListed(_ body: @escaping @Sendable () -> Void) { locked { $0.look = body } }
 
-    /// A card is there, and whoever listens has heard of it when this returns.
+    /// Adds a card. All listeners have heard of it when this returns.
     func appear(_ card: SeenCard) {
         let listener = locked { port in
             port.listed.append(card)
@@ -172,7 +172,7 @@ final class HandPort: CardPort, @unchecked Sendable {
         _ localID: String, content: JSONObject?, _ dismissal: CardDismissal, timestamp: Int?
     ) async -> SeenCard? {
         ended.add(localID)
-        // Until the test is over.
+        // Hangs until the test is over.
         if hangs { for await _ in AsyncStream<Void>.makeStream().stream {} }
         return nil
     }

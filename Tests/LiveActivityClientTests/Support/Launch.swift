@@ -14,7 +14,7 @@ struct RideAttributes: IdentifiedActivityAttributes {
     var liveActivityID: String? { rideID }
 }
 
-/// Attributes that do not say which activity they are of.
+/// Attributes that do not name their activity.
 struct PlainAttributes: ActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         var level: Int
@@ -23,7 +23,7 @@ struct PlainAttributes: ActivityAttributes {
     var name: String
 }
 
-/// A state that is written in many ways.
+/// A state that can be encoded in many ways.
 struct BadgeAttributes: IdentifiedActivityAttributes {
     struct ContentState: Codable, Hashable, Sendable {
         let version = 1
@@ -37,7 +37,7 @@ struct BadgeAttributes: IdentifiedActivityAttributes {
             badges = try decoder.container(keyedBy: CodingKeys.self).decode(Set<String>.self, forKey: .badges)
         }
 
-        /// As a set is written by one process after the other.
+        /// Encodes the state as successive processes encode a set.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(version, forKey: .version)
@@ -48,46 +48,46 @@ struct BadgeAttributes: IdentifiedActivityAttributes {
     var liveActivityID: String? { "b1" }
 }
 
-/// One app on one phone: what stays when its process is killed.
+/// One app on one phone: everything that survives when its process is killed.
 struct App: Sendable {
     let phone: StandInPhone
     let server: FakeServer
     let memory: FakeStorage
     let identity: FakeStorage
-    /// In the place of `server`.
+    /// A transport that replaces `server`.
     var transport: (any ClientTransport)?
-    /// In the place of this machine's clocks.
+    /// A clock that replaces this machine's clocks.
     var clock: (any ClientClock)?
-    /// In the place of what iOS says besides the cards.
+    /// A phone that replaces iOS's reports besides the cards.
     var device: (any PhonePort)?
     var environment = IsletClient.Environment.sandbox
     /// The types that the app names.
     var track: @Sendable (IsletClient) -> Void = { $0.track(RideAttributes.self, as: "ride") }
-    /// What the client told of itself.
+    /// The client's events.
     let heard = Log<ClientEvent>()
 
     init() {
         (phone, server, identity, memory) = (StandInPhone(), FakeServer(), FakeStorage(), FakeStorage())
     }
 
-    /// The same app with something in it otherwise.
+    /// Returns this app with a change.
     func with(_ change: (inout App) -> Void) -> App {
         var app = self
         change(&app)
         return app
     }
 
-    /// The same app, removed and installed again.
+    /// Makes the same app after it was removed and installed again.
     init(like old: App) {
         (phone, server, identity, memory) = (StandInPhone(), old.server, old.identity, FakeStorage())
     }
 
-    /// An app whose memory came out of another phone's backup.
+    /// Makes an app whose memory comes from another phone's backup.
     init(_ own: App, restoredFrom other: App) {
         (phone, server, identity, memory) = (StandInPhone(), own.server, own.identity, other.memory)
     }
 
-    /// Launches the app's process, does something, and kills it.
+    /// Launches the app's process, runs the body, and kills the process.
     func launch<Value: Sendable>(
         user: String? = "ann",
         credentials: @escaping @Sendable (String?) async throws -> String = { _ in "secret" },
@@ -141,7 +141,7 @@ struct App: Sendable {
 }
 
 extension StandInPhone {
-    /// Waits until a card of this type is as wanted.
+    /// Waits until the cards of this type satisfy the condition.
     func wait<Attributes: ActivityAttributes>(
         for type: Attributes.Type, until isWanted: ([Activity<Attributes>]) -> Bool
     ) async throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What happened so far, for those who wait for it. What does not come is said with what came instead.
+/// A record of events on which tests wait. A wait that times out reports the events that happened instead.
 final class Log<Element: Sendable>: @unchecked Sendable {
     struct Missing: Error, CustomStringConvertible {
         let description: String
@@ -10,7 +10,7 @@ final class Log<Element: Sendable>: @unchecked Sendable {
     private var elements: [Element] = []
     private var listeners: [AsyncStream<Void>.Continuation] = []
 
-    /// Far beyond what a busy machine needs: a test that waits so long has failed.
+    /// Far more than a busy machine needs. A test that waits so long has failed.
     private static var patience: DispatchTimeInterval { .seconds(20) }
 
     private func locked<Value>(_ body: (Log) -> Value) -> Value {
@@ -29,7 +29,7 @@ final class Log<Element: Sendable>: @unchecked Sendable {
         for listener in listeners { listener.yield() }
     }
 
-    /// Waits, without polling, until what happened is as wanted.
+    /// Waits, without polling, until the events satisfy the condition.
     func wait(until isWanted: ([Element]) -> Bool) async throws {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         locked { $0.listeners.append(continuation) }

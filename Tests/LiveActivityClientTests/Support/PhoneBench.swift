@@ -4,27 +4,27 @@ import LiveActivityRegistration
 import TestSupport
 import Testing
 
-/// A machine with its memory on disk, its clock, and everything it asked for.
+/// A machine with its memory on disk, its clock, and everything that it requested.
 struct PhoneBench {
     static let types: [String: RegistrationMachine.TypeRules] = ["order": .init()]
 
     var machine: RegistrationMachine
     var now = PhoneMoment(wall: 1_795_271_520_000, steady: 0)
-    /// What a kill leaves.
+    /// The memory that survives a kill.
     var disk: RegistrationMemory
     var sent: [PhoneCall] = []
     var cardActions: [ClientAction] = []
     var notes: [PhoneNote] = []
-    /// How often iOS was to be asked for its list again.
+    /// Number of times that iOS was to be asked for its list again.
     var looks = 0
-    /// What the phone's Keychain holds.
+    /// The content of the phone's Keychain.
     var credentials = PhoneCredentials()
     var keychain: String? { credentials.own }
-    /// What a card holds after an update; `nil`: iOS has not come back from it.
+    /// Returns a card's content after an update; `nil` if iOS does not return from updates.
     var writes: ((JSONObject) -> JSONObject)? = { $0 }
-    /// The disk is full: what is to be written down is lost.
+    /// `true` if the disk is full, so that saved memory is lost.
     var losesSaves = false
-    /// The updates that iOS has not come back from.
+    /// Updates from which iOS has not returned.
     var underWay: [(change: Int, localID: String, content: JSONObject)] = []
 
     init(_ rules: RegistrationMachine.TypeRules = .init()) {
@@ -32,7 +32,7 @@ struct PhoneBench {
         machine = RegistrationMachine(disk, types: ["order": rules])
     }
 
-    /// A person is signed in, the phone and its cards are seen.
+    /// Returns a bench on which a person is signed in, and the phone and its cards have been seen.
     static func ready(_ rules: RegistrationMachine.TypeRules = .init(), cards: [SeenCard] = []) -> PhoneBench {
         var bench = PhoneBench(rules)
         bench.launch(cards: cards)
@@ -100,7 +100,7 @@ struct PhoneBench {
         return value
     }
 
-    /// iOS comes back from the oldest update under way, and the card holds this.
+    /// Completes the oldest update under way. The card then holds this content.
     mutating func comeBack(_ content: JSONObject) {
         guard !underWay.isEmpty else { return }
         let update = underWay.removeFirst()
@@ -109,7 +109,7 @@ struct PhoneBench {
         run { $0.updated(update.change, card, $1) }
     }
 
-    /// The process dies: what was not written down is forgotten.
+    /// Kills the process. Memory that was not written is lost.
     mutating func kill() {
         machine = RegistrationMachine(disk, types: Self.types, credentials: credentials)
         sent = []
@@ -124,7 +124,7 @@ struct PhoneBench {
         run { $0.tick($1) }
     }
 
-    /// iOS lists no card, nor when it is asked again.
+    /// Has iOS list no card, not even when it is asked again.
     mutating func listNothing() {
         run { $0.see(all: [], $1) }
         wait(machine.limits.absence)
@@ -147,7 +147,7 @@ struct PhoneBench {
         run { $0.answered(call.number, nil, dice: 0.5, $1) }
     }
 
-    /// Answers everything there is to say, the same to each call; returns what was said.
+    /// Answers every call with the same answer, and returns the calls.
     @discardableResult
     mutating func settle(_ body: String = #"{"activities":[]}"#, date: Int? = nil) -> [String] {
         var said: [String] = []
@@ -159,7 +159,7 @@ struct PhoneBench {
         return said.map { String($0.drop { $0 != " " }.dropFirst()) }
     }
 
-    /// Has the server's own rules answer everything there is to say, with the pauses that the phone makes.
+    /// Has the server's own rules answer every call, with the phone's pauses.
     mutating func settle(with door: inout ServerDoor) {
         for _ in 0..<50 {
             guard !machine.isSettled, let call = sent.last else { return }
@@ -185,7 +185,7 @@ struct PhoneBench {
             """
     }
 
-    /// The JSON of a call's body.
+    /// Returns the JSON of a call's body.
     static func body(_ call: PhoneCall?) -> JSONObject {
         call?.body.flatMap { try? JSONValue(parsing: $0) }?.object ?? [:]
     }

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps every line that was logged, with its metadata.
+/// Records every line of the log, with its metadata.
 final class LogRecorder: Sendable {
     private let kept = Mutex<[(level: Logger.Level, text: String)]>([])
 

@@ -12,7 +12,7 @@ import StorageSQLite
 import Synchronization
 import TestSupport
 
-/// A dispatcher over a database of its own, with an APNs by script and a clock that stands still.
+/// A dispatcher over a database of its own, with a scripted APNs and a clock that stands still.
 final class Stage: Sendable {
     let store: WatchedStore
     let clock: SteppedClock
@@ -47,7 +47,7 @@ final class Stage: Sendable {
         self.limits = limits
     }
 
-    /// Runs the dispatcher while the body does, then stops it gracefully and waits until it has ended.
+    /// Runs the dispatcher while the body runs, then stops it gracefully and waits until it has ended.
     func perform(_ body: (_ stop: @Sendable () async -> Void) async throws -> Void) async throws {
         let dice = Mutex(SeededDice(seed: 11))
         let dispatcher = Dispatcher(
@@ -71,13 +71,13 @@ final class Stage: Sendable {
         }
     }
 
-    /// The routes that are not well.
+    /// The routes with faults.
     var troubledRoutes: [PushRoute: CircuitBoard.Status] { running.withLock(\.self)?.troubledRoutes ?? [:] }
 
-    /// Thrown by a body: the process dies.
+    /// Thrown by a body to end the process as a crash does.
     struct Crash: Error {}
 
-    // MARK: - Who acts
+    // MARK: - Actions
 
     func put(_ step: Int, _ activity: String = "a", start: ActivityRecord.StartMode = .appOnly) async throws {
         var body = SetDesiredState.Body(state: Sample.state(step))
@@ -115,7 +115,7 @@ final class Stage: Sendable {
         _ = try await store.commit(ReportCard(app: app, device: device(phone), report: report, now: clock.wall)).get()
     }
 
-    /// Phones with a live card and its token each, and a first state to send them.
+    /// Makes phones, each with a live card and its token, and a first state to send.
     func prepare(phones: Int = 1, activity: String = "a") async throws {
         for phone in 1...phones { try await register(phone) }
         try await put(1, activity)
@@ -124,7 +124,7 @@ final class Stage: Sendable {
 
     private func device(_ phone: Int) -> DeviceID { Sample.device("phone-\(phone)") }
 
-    // MARK: - What is to be seen
+    // MARK: - Observations
 
     func phones() async throws -> [CardMachine] {
         try await store.inner.phones(of: 1, after: 0, limit: 100).map(\.card)
@@ -145,7 +145,7 @@ final class Stage: Sendable {
         await until { self.store.now.settlements >= count }
     }
 
-    /// Awaits a fact, until the test's time is over.
+    /// Waits for a condition until the test's time is over.
     func until(_ isTrue: () async throws -> Bool) async rethrows {
         while try await !isTrue(), !Task.isCancelled { await Task.yield() }
     }

@@ -4,7 +4,7 @@ import LiveActivityStorage
 import StorageSQLite
 import Synchronization
 
-/// A store that counts, and fails or delays what it is told to.
+/// A store that counts its calls, and fails or delays them on request.
 final class WatchedStore: WorkStore {
     struct State {
         var wakeReads = 0

@@ -8,16 +8,16 @@ import LiveActivityStorage
 import StorageSQLite
 import Testing
 
-/// Who may make a call, written once more by hand: a change of the table of the API is to be a change of two places.
+/// The callers of a call, written down again by hand, so that a change of the API's table is a change in two places.
 private struct Access {
     /// The scopes of the keys that may make it.
     var scopes: Set<APIKeyRecord.Scope> = []
-    /// People may, for phones of their own, and phones for themselves.
+    /// `true` if people may make it for phones of their own, and phones for themselves.
     var isForPhones = false
-    /// What a key of another app gets, to which all this is unknown.
+    /// The answer to a key of another app, for which none of this exists.
     var elsewhere: Stranger = .status(200)
 
-    /// What there is for somebody to whom the thing does not exist.
+    /// An answer to a caller for whom the object does not exist.
     enum Stranger { case status(Int), code(String) }
 
     static let open: Access? = nil
@@ -80,7 +80,7 @@ private struct Access {
                 Issue.record("\(name) has no row: say who may make this call")
                 continue
             }
-            // What the API's own table says, and so what documents are made of.
+            // The API's own table, from which the documents are made.
             #expect(route.isForPhones == row?.isForPhones ?? false, "\(name)")
             let covering = APIKeyRecord.Scope.allCases.filter { scope in route.scopes.contains(where: scope.covers) }
             #expect(Set(covering) == row?.scopes ?? [], "\(name)")
@@ -89,7 +89,7 @@ private struct Access {
 
     // MARK: - Every caller on every route
 
-    /// What becomes of a caller: nothing is let in by chance, and a refusal has its own words.
+    /// Returns the expected answer for a caller. Nobody is let in by default, and each refusal has its own code.
     private static func expected(_ caller: Credential, _ row: Access, _ route: Route) -> (status: Int, code: String?)? {
         switch caller {
         case .nothing: return (401, "key_missing")

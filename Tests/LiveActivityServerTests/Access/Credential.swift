@@ -9,7 +9,7 @@ import LiveActivityStorage
 import StorageSQLite
 import Testing
 
-/// What a caller shows.
+/// The credential that a caller presents.
 enum Credential: Sendable, Hashable {
     // Keys
     case nothing, otherScheme, noKey, brokenKey, unknown, wrongSecret, expired, revoked, otherApp
@@ -34,7 +34,7 @@ enum Credential: Sendable, Hashable {
 struct AccessScene: Sendable {
     let fixture: Fixture
     let expired: APIKey
-    /// The credentials of phones, by what became of them.
+    /// Credentials of phones, by their kind.
     let credentials: [Credential: String]
 
     static func make(_ fixture: Fixture) async throws -> AccessScene {
@@ -49,7 +49,7 @@ struct AccessScene: Sendable {
             return try #require(reply["/credential"]?.string)
         }
         var credentials: [Credential: String] = [:]
-        // Nobody used it for as long as it takes: it was handed out when the clock stood there.
+        // Not used for its whole idle time, because it was handed out when the clock stood there.
         credentials[.idleCredential] = try await handOut("phone-idle")
         fixture.clock.advance(.seconds(90 * 86_400))
         credentials[.phone] = try await handOut("phone-1")
@@ -62,7 +62,7 @@ struct AccessScene: Sendable {
         #expect(try await fixture.put("/v1/activities/order-1", state).status == 200)
         let card = #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("card-1"))"}"#
         #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", card).status == 200)
-        // An endpoint that is off, with an event that was given up.
+        // A disabled endpoint, with an event that was given up.
         var webhook = try await fixture.store.webhook(WebhookKey(pizza.bundleID, "backend")).place
         webhook.disabledAt = fixture.clock.now
         let dead = WebhookDelivery(number: 1, activity: nil, tries: 30, deadAt: fixture.clock.now)
@@ -70,7 +70,7 @@ struct AccessScene: Sendable {
         return AccessScene(fixture: fixture, expired: expired, credentials: credentials)
     }
 
-    /// A call that would do something, on what is Ada's.
+    /// Makes a call that would have an effect on Ada's data.
     func call(_ route: Route, as caller: Credential) async throws -> Reply {
         let names = [
             "activity": "order-1", "device": "phone-1", "localID": "card-1", "type": "Order", "user": "ada",
@@ -82,7 +82,7 @@ struct AccessScene: Sendable {
         return try await fixture.call(route.method, path, Self.body(of: route), key: nil, headers: headers)
     }
 
-    /// What this app's backend sees.
+    /// Returns the data that this app's backend can read.
     func picture() async throws -> [JSONValue] {
         var all: [JSONValue] = []
         for path in [
@@ -92,7 +92,7 @@ struct AccessScene: Sendable {
         ] {
             let reply = try await fixture.call(.get, path)
             #expect(reply.status == 200, "\(path)")
-            // As values: members stand in any order.
+            // Compared as values, because members may be in any order.
             all.append(try #require(reply.json))
         }
         return all

@@ -23,7 +23,7 @@ import Testing
             fixture.clock.advance(.milliseconds(1))
             let reply = try await fixture.call(.get, "/v1/activities", key: key.text)
             #expect(reply.status == 401 && reply.code == "key_expired")
-            // Who does not hold it is not told that there was one.
+            // A caller without the secret does not learn that the key existed.
             let wrong = key.text.dropLast() + (key.text.hasSuffix("A") ? "E" : "A")
             #expect(try await fixture.call(.get, "/v1/activities", key: String(wrong)).code == "key_invalid")
             let unknown = APIKey(using: &dice).text
@@ -54,7 +54,7 @@ import Testing
             fixture.clock.advance(.seconds(1))
             await fixture.server.upkeep.step()
             #expect(try await used() == first)
-            // Within the minute after it nothing is noted.
+            // Within a minute of the last note, a use is not written.
             fixture.clock.advance(.milliseconds(-500))
             #expect(try await fixture.call(.get, "/v1/activities", key: key.text).status == 200)
             let written = try await fixture.store.statistics().commits
@@ -64,7 +64,7 @@ import Testing
             #expect(try await fixture.call(.get, "/v1/activities", key: key.text).status == 200)
             await fixture.server.upkeep.writeUses()
             #expect(try await used() == first + .seconds(60))
-            // What is refused is no use.
+            // A refused call is not a use.
             #expect(try await fixture.call(.get, "/v1/activities", key: fixture.revoked.text).status == 401)
             await fixture.server.upkeep.writeUses()
             #expect(try await fixture.store.key(fixture.revoked.id)?.usedAt == nil)

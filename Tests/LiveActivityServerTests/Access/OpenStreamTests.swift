@@ -6,7 +6,7 @@ import LiveActivityStorage
 import StorageSQLite
 import Testing
 
-/// Streams that were opened with a key that is over meanwhile.
+/// Streams that were opened with a key that is no longer valid.
 @Suite struct OpenStreamTests {
     private static func put(_ step: Int) -> String {
         #"{"method":"PUT","path":"/v1/activities/a","body":{"type":"Order","state":{"step":\#(step)}}}"# + "\n"

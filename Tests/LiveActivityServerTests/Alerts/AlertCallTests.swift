@@ -32,7 +32,7 @@ import Testing
     private static let put =
         #"{"type":"Order","state":{"step":1},"attributes":{},"audience":{"users":["ada"],"devices":"all"}}"#
 
-    /// Both apps are halted, and the first has an endpoint.
+    /// Returns sources in which both apps are halted and the first has an endpoint.
     private static func trouble(_ clock: UnixTime) -> DeliverySources {
         DeliverySources(routes: {
             let status = CircuitBoard.Status(
@@ -71,7 +71,7 @@ import Testing
             #expect(
                 reply["/alerts/0/summary"] == "Nothing leaves for com.acme.pizza (sandbox) since 31 s")
             #expect(reply["/alerts/0/meaning"]?.string?.contains("probe") == true)
-            // Of the whole server, for whoever asks.
+            // Alerts of the whole server are shown to every caller.
             fixture.clock.advance(.seconds(300))
             await fixture.server.alertWatch.step()
             for key in [fixture.keys[.read]?.text, fixture.otherApp.text] {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Two phones: one reports what it was sent, the other something else; and a start that no inventory has.
+    /// One phone reports the state that it was sent, another reports a different one, and no inventory has the third's.
     @Test func `what phones say is counted with the commit that says it`() async throws {
         try await withServer { fixture in
             func metrics() async throws -> String { try await fixture.call(.get, "/metrics", key: nil).text }
@@ -115,12 +115,12 @@ import Testing
             for phone in ["one", "two", "three"] { try await fixture.registerPhone(phone, user: "ada") }
             #expect(try await fixture.put("/v1/activities/a", Self.put).status == 200)
             #expect(try await fixture.deliver().count == 3)
-            // Within a second the page is the one of before.
+            // Within a second the previous page is served.
             fixture.clock.advance(.seconds(1))
             #expect(try await metrics().contains("\nislet_starts_open 3\n"))
             fixture.clock.advance(.seconds(3))
             try await report("one", #"{"step":1}"#)
-            // The first report with a new token contradicts nothing: the push may be on its way yet.
+            // The first report with a new token contradicts nothing, because the push may still be under way.
             try await report("two", #"{"step":0}"#)
             #expect(try await fixture.deliver() == [.update])
             try await report("two", #"{"step":0}"#)
@@ -151,7 +151,7 @@ import Testing
             #expect(try await fixture.put("/v1/activities/b", Self.put).status == 200)
             #expect(
                 try await fixture.deliver(PushAnswer(status: 410, reason: .known(.unregistered))) == [.start])
-            // The next claim finds that there is no token for a start.
+            // The next claim finds no token for a start.
             #expect(try await fixture.deliver() == [])
             let text = try await fixture.call(.get, "/metrics", key: nil).text
             for line in [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// What is written of alerts and metrics outside of the code.
+/// Documents about alerts and metrics.
 @Suite struct AlertDocumentTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

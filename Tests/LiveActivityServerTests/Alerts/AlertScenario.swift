@@ -3,13 +3,13 @@ import LiveActivityCore
 
 @testable import LiveActivityServer
 
-/// Half an hour in which one thing after the other goes wrong, as metrics at each second.
+/// Half an hour in which one fault follows another, as metrics of each second.
 struct AlertScenario {
     static let app = "com.acme.pizza"
     static let end = 1800
     static let step = 15
 
-    /// What grows by so much a second from one time to another.
+    /// Returns the value of a counter that grows at this rate within a range of time.
     private func grown(_ rate: Double, _ range: Range<Int>, at second: Int) -> Double {
         rate * Double(min(max(second - range.lowerBound, 0), range.count))
     }
@@ -17,7 +17,7 @@ struct AlertScenario {
     private func deliveries(at second: Int) -> MetricFamily {
         var series: [MetricFamily.Series] = []
         func add(_ verdict: String, _ reason: String, _ count: Double) {
-            // A series begins with the first of its kind.
+            // A series begins with its first event.
             guard count > 0 else { return }
             series.append(.init([Self.app, "production", "update", verdict, reason], .number(count)))
         }
@@ -80,7 +80,7 @@ struct AlertScenario {
         ] + phones(at: second)
     }
 
-    /// What fires at each time that is asked for, as the server sees it.
+    /// Returns the firing alerts at each requested time, as the server computes them.
     func firing(every interval: Int) -> [Int: Set<String>] {
         var (window, book) = (AlertWindow(), AlertBook())
         var firing: [Int: Set<String>] = [:]

@@ -37,7 +37,7 @@ import Testing
         let growth = AlertExpression.growth(Self.selector, .seconds(120)).values(in: window)
         #expect(growth == [["app": "a", "reason": "halted"]: 2])
         #expect(AlertExpression.increase(Self.selector, .seconds(120)).values(in: window).values.allSatisfy { $0 == 0 })
-        // By then it began long ago.
+        // By then the series began long ago.
         #expect(AlertExpression.growth(Self.selector, .seconds(60)).values(in: window).isEmpty)
     }
 
@@ -118,7 +118,7 @@ import Testing
         #expect(alert.since == UnixTime(seconds: 1005) && alert.text(Self.rule.summary) == "a has 5.25")
         #expect(look(25, 6).isEmpty && book.counts == ["Test": 1])
         #expect(look(30, 3).count == 1 && book.firing(in: [Self.rule]).isEmpty)
-        // It begins anew.
+        // The duration counts from zero again.
         #expect(look(35, 9).isEmpty && look(45, 9).isEmpty && look(50, 9).count == 1)
     }
 }

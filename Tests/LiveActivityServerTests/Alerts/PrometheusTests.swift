@@ -4,14 +4,14 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// Prometheus itself, asked the same questions of the same numbers.
+/// Prometheus itself, with the same rules over the same numbers.
 @Suite(.enabled(if: Promtool.isExpected, "promtool is missing (Debian's prometheus)"))
 struct PrometheusTests {
     @Test func `it takes the rules`() throws {
         try Promtool.run(["check", "rules", "rules.yml"], files: ["rules.yml": AlertRulesFile.text])
     }
 
-    /// Each rule is met and over again in that half hour; what fires at each minute is what Prometheus has fire.
+    /// Each rule fires and recovers in that half hour. The server's alerts at each minute equal Prometheus's.
     @Test func `it has the same alerts fire at the same times as the server`() throws {
         let scenario = AlertScenario()
         let firing = scenario.firing(every: 60)
@@ -66,10 +66,10 @@ enum Promtool {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    /// Whether tests that need it run: where it is, and in CI anyway, to fail there.
+    /// `true` if tests that need it run: where it is installed, and always in CI, to fail there.
     static var isExpected: Bool { path != nil || ProcessInfo.processInfo.environment["CI"] != nil }
 
-    /// Runs it in a folder with these files; it is to be content.
+    /// Runs promtool in a folder with these files and expects success.
     static func run(_ arguments: [String], files: [String: String]) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "islet-rules-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// A browser with the console open: it keeps the cookie, and says where its requests come from.
+/// A browser with the console open: it keeps the cookie and sends the origin of its requests.
 struct Browser {
     let fixture: Fixture
     var cookie: String?
@@ -16,7 +16,7 @@ struct Browser {
     var origin = "http://localhost"
     var site: String? = "same-origin"
 
-    /// Signs in with a key of this scope.
+    /// Returns a browser that is signed in with a key of this scope.
     static func signedIn(_ fixture: Fixture, as scope: APIKeyRecord.Scope) async throws -> Browser {
         var browser = Browser(fixture: fixture)
         let key = try #require(fixture.keys[scope])
@@ -25,7 +25,7 @@ struct Browser {
         return browser
     }
 
-    /// A refusal leaves the cookie that there is, as in a browser.
+    /// Signs in. A refusal keeps the existing cookie, as in a browser.
     mutating func signIn(_ key: String, isFromLink: Bool? = nil) async throws -> Reply {
         let link = isFromLink.map { #","isFromLink":\#($0)"# } ?? ""
         let reply = try await call(.post, "/console/session", #"{"key":"\#(key)"\#(link)}"#)

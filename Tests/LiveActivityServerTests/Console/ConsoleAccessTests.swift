@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// A session does what its key may, and nothing that another page has a browser do.
+/// A session has its key's permissions, and requests that another page starts are refused.
 @Suite struct ConsoleAccessTests {
     private static let order = "/v1/activities/order-1"
     private static let state = #"{"type":"Order","state":{"step":1},"audience":{"users":["ada"]}}"#
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// A link with somebody else's key would have its reader work as that somebody.
+    /// A link with another person's key would make its reader work as that person.
     @Test func `a key in the address begins a session in development alone, and ends none that is there`() async throws
     {
         for isDevelopment in [false, true] {

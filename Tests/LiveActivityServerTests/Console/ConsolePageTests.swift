@@ -8,7 +8,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// What is served to browsers, and what they are told with it.
+/// Responses to browsers, with their headers.
 @Suite struct ConsolePageTests {
     private static let paths = ["/"] + ConsoleAsset.named.keys.sorted().map { "/console/\($0)" }
 
@@ -46,7 +46,7 @@ import Testing
             for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
                 #expect(!text.contains(word), "\(name) has \(word)")
             }
-            // A name of SVG's is no address that is asked.
+            // SVG's namespace is a name, not an address that is requested.
             let addresses = text.replacing("http://www.w3.org/2000/svg", with: "")
             #expect(!addresses.contains("http://") && !addresses.contains("https://"), "\(name) names another server")
             if !isScript {
@@ -117,7 +117,7 @@ import Testing
 }
 
 extension String {
-    /// What follows each place where a text occurs.
+    /// Returns the text after each occurrence.
     fileprivate func components(of text: String) -> [Substring] {
         ranges(of: text).map { self[$0.upperBound...].prefix(120) }
     }

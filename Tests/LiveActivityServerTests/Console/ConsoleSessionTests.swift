@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// The machine behind the sessions, and where browsers say that requests come from.
+/// The machine behind the sessions, and the origins that browsers send.
 @Suite struct ConsoleSessionTests {
     private static func secret(_ seed: UInt64) -> CallerSecret {
         var dice = SplitMix64(seed: seed)
@@ -22,7 +22,7 @@ import Testing
         #expect(session.keyID == "key" && session.token == Self.secret(2).text)
         #expect(sessions.find(Self.secret(1), at: Self.start) == session)
         #expect(sessions.find(Self.secret(2), at: Self.start) == nil)
-        // What is kept would let nobody in.
+        // The stored form cannot be used to sign in.
         #expect(!"\(sessions)".contains(Self.secret(1).text))
         sessions.end(Self.secret(1))
         #expect(sessions.find(Self.secret(1), at: Self.start) == nil && sessions.count == 0)
@@ -66,7 +66,7 @@ import Testing
         #expect(sessions.find(Self.secret(0), at: now) != nil && sessions.find(Self.secret(9999), at: now) != nil)
     }
 
-    // MARK: - Where from
+    // MARK: - Origins
 
     @Test(
         arguments: [

@@ -20,7 +20,7 @@ import Testing
         return limits
     }()
 
-    /// Has events told, all in one commit.
+    /// Records events, all in one commit.
     private struct Tell: Command {
         let events: [EventRecord]
         var keys: [SnapshotKey] { [] }
@@ -52,7 +52,7 @@ import Testing
         return "GET /v1/events\(query) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n\(last)\r\n"
     }
 
-    /// The numbers of the events in a text, in order; not those that only say how far one is.
+    /// Returns the numbers of the events in a text, in order, without those that only carry the cursor.
     private static func numbers(_ text: String) -> [Int] {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return zip(lines, lines.dropFirst()).compactMap { line, next in
@@ -65,7 +65,7 @@ import Testing
         text.hasSuffix("\r\n0\r\n\r\n") || text.hasSuffix("0\r\n\r\n")
     }
 
-    // MARK: - Reading on
+    // MARK: - Resuming
 
     @Test(.timeLimit(.minutes(10))) func `events come as they happen, and again after the last one that was read`()
         async throws
@@ -117,7 +117,7 @@ import Testing
                 let text = await connection.heard(until: ": beat\nid: 7\n")
                 #expect(Self.numbers(text) == [4, 6])
                 #expect(text.contains(#""activity":"order-2""#))
-                // What comes now is let through by the same.
+                // New events pass the same filter.
                 try await Self.tell(fixture, .ended, of: try await number("order-1"))
                 try await Self.tell(fixture, .held, .started, of: try await number("order-2"))
                 #expect(Self.numbers(await connection.heard(until: "id: 10\nevent")) == [4, 6, 10])
@@ -194,7 +194,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `who does not read is cut, and finds the rest when it comes back`() async throws {
-        // With events of 400 bytes and more, more than the system keeps for a connection that nobody reads.
+        // The events have at least 400 bytes each, more in total than the system buffers for a connection that nobody
+        // reads.
         let (total, long) = (40_000, String(repeating: "o", count: 256))
         try await withListeningServer(limits: Self.limits) { fixture, address in
             let reply = try await fixture.put("/v1/activities/\(long)", #"{"type":"Order","state":{"step":1}}"#)
@@ -208,7 +209,7 @@ import Testing
                 for _ in 0..<(total / 1000) {
                     _ = try await fixture.store.commit(Tell(events: Array(repeating: event, count: 1000))).get()
                 }
-                // Its stream ends, or the connection does.
+                // The stream ends, or the connection does.
                 let all = await connection.read { $0.suffix(7).elementsEqual("\r\n0\r\n\r\n".utf8) }
                 let numbers = Self.numbers(String(decoding: all, as: UTF8.self))
                 #expect(numbers == numbers.indices.map { $0 + 1 }, "in order, and none left out")
@@ -241,7 +242,7 @@ import Testing
                         }
                     }
                 }
-                // The next beat finds the others gone.
+                // The next heartbeat finds the others gone.
                 let isTaken = Mutex(false)
                 while !isTaken.withLock(\.self), !Task.isCancelled {
                     try await RawConnection.open(address) { again in
@@ -268,7 +269,7 @@ import Testing
         }
     }
 
-    /// Pruning may erase a revoked key's row between two looks at it.
+    /// Pruning may erase a revoked key's row between two checks of it.
     @Test(.timeLimit(.minutes(10))) func `a key whose row is erased reads no further`() async throws {
         try await withListeningServer(limits: Self.limits) { fixture, address in
             var dice = SplitMix64(seed: 9)
@@ -279,7 +280,7 @@ import Testing
             try await RawConnection.open(address) { connection in
                 await connection.send(Self.request(fixture, key: key))
                 _ = await connection.heard(until: ": beat\n")
-                // Without a revocation before it, which a look in between would find.
+                // The key is erased without a revocation before it, which a check in between would find.
                 _ = try await fixture.store.eraseKeys(overBefore: fixture.clock.now + .seconds(3600))
                 #expect(Self.isOver(await connection.heard(until: "\r\n0\r\n\r\n")))
             }

@@ -8,11 +8,11 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// The endpoints that events are told to, as their app sees them and acts on them.
+/// The endpoints of webhooks, as their app sees them and acts on them.
 @Suite struct WebhookCallTests {
     private static let key = WebhookKey(pizza.bundleID, "backend")
 
-    /// Has so many events told, all in one commit.
+    /// Records this many events, all in one commit.
     private struct Tell: Command {
         let count: Int
         let now: UnixTime
@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    /// Six events, of which an endpoint gave up two and waits for one; it is turned off, and configured.
+    /// Runs the work with six events and a configured endpoint that gave up two of them, waits for one, and is turned
+    /// off.
     private static func with(_ work: @escaping @Sendable (Fixture) async throws -> Void) async throws {
         let told = ToldWebhook(key: key, origin: "https://backend.acme.com:8443", kinds: [.ended, .dismissed])
         let other = ToldWebhook(key: WebhookKey(bakery.bundleID, "theirs"), origin: "https://x.example", kinds: nil)
@@ -139,7 +140,7 @@ import Testing
                     .post, "/v1/webhooks/backend/\(call)", key: key, headers: [name: "k"])
                 #expect(reply.status == 400 && reply.code == "invalid_header")
             }
-            // Nobody but the calls that were let in wrote: when keys were used last stands in rows of its own.
+            // Only the permitted calls wrote. The last use of keys is stored in rows of its own.
             #expect(try fixture.contents() == before)
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// What one remote address may take.
+/// Limits of one remote address.
 @Suite(.timeLimit(.minutes(2))) struct AddressTests {
     private static let question = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -30,7 +30,7 @@ import Testing
                     #expect(await second.heard(until: "}").contains("200 OK"))
                     let isThirdServed = try await isServed()
                     #expect(!isThirdServed)
-                    // Those that are there are not touched.
+                    // Existing connections are not affected.
                     await first.send(Self.question)
                     #expect(await first.text(until: "}").contains("200 OK"))
                 }
@@ -68,9 +68,9 @@ import Testing
     @Test(arguments: [
         ("192.0.2.7", "c0.0.2.7"), ("2001:db8:1:2::3", "20.1.d.b8.0.1.0.2"),
         ("2001:db8:1:2:ffff::", "20.1.d.b8.0.1.0.2"), ("::1", "0.0.0.0.0.0.0.0"),
-        // As a listener for both has them.
+        // IPv4 addresses as a listener for both families has them.
         ("::ffff:192.0.2.7", "c0.0.2.7"), ("::ffff:192.0.2.8", "c0.0.2.8"),
-        // Not quite.
+        // Addresses that only resemble them.
         ("::fffe:192.0.2.7", "0.0.0.0.0.0.0.0"), ("::1:ffff:192.0.2.7", "0.0.0.0.0.0.0.0"),
     ])
     func `an address of IPv6 stands for its network, and one of IPv4 for itself`(

@@ -20,7 +20,7 @@ import Testing
         #expect(limiter.take("a", at: Self.time(5099)) == .milliseconds(1))
         #expect(limiter.take("a", at: Self.time(5100)) == nil)
         #expect(limiter.take("a", at: Self.time(5100)) == .milliseconds(100))
-        // A long pause gives the whole allowance, and no more.
+        // A long pause restores the whole allowance, and no more.
         for _ in 0..<20 { #expect(limiter.take("a", at: Self.time(900_000)) == nil) }
         #expect(limiter.take("a", at: Self.time(900_000)) != nil)
     }
@@ -39,7 +39,7 @@ import Testing
         let limiter = RateLimiter(perSecond: 1, places: 65_536)
         for _ in 0..<3 { _ = limiter.take("a", at: Self.time(1)) }
         let others = (0..<100).filter { limiter.take("b\($0)", at: Self.time(1)) == nil }
-        // Some may share a place with another.
+        // Some addresses may share a place with another.
         #expect(others.count >= 95)
         let narrow = RateLimiter(perSecond: 1, places: 1)
         #expect((0..<10).filter { narrow.take("c\($0)", at: Self.time(1)) == nil }.count == 2)
@@ -64,7 +64,7 @@ import Testing
                 #expect(HTTPField.Name(name).flatMap { refused.headers[$0] } == value)
             }
             #expect(try fixture.contents() == before)
-            // Others, and what needs no key, are not held back.
+            // Other callers, and calls that need no key, are not limited.
             #expect(try await fixture.call(.get, "/v1/activities", key: fixture.keys[.read]?.text).status == 200)
             #expect(try await fixture.call(.get, "/healthz", key: nil).status == 200)
             fixture.clock.advance(.seconds(1))
@@ -100,7 +100,7 @@ import Testing
                 let token = try Minter().token(user, at: fixture.clock.now)
                 return try await fixture.call(.put, "/v1/devices/\(user)-\(phone)", "{}", key: token)
             }
-            // Whatever the device: it is the person who is counted.
+            // The person is counted, whatever the device is.
             for phone in 0..<4 { #expect(try await call("ada", phone).status == 200) }
             let refused = try await call("ada", 4)
             #expect(refused.code == "rate_limited" && refused.headers[.retryAfter] == "1")
@@ -160,7 +160,7 @@ import Testing
                     let (asked, input) = AsyncStream.makeStream(of: Void.self)
                     tasks.addTask { try await Self.askBeside(address, input, order) }
                     for await _ in asked { break }
-                    // The other one has asked, and would have its answer long before these.
+                    // The other caller has asked, and would get its answer long before these.
                     for _ in 0..<50 { try await Self.ask(first) }
                     order.note("first")
                     first.finish()
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// What came after what.
+    /// Records the order of events.
     private final class Order: Sendable {
         private let names = Mutex<[String]>([])
 

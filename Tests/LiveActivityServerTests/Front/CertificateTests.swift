@@ -8,7 +8,7 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 
-/// A certificate and its key in a folder that lives as long as this.
+/// A certificate and its key, in a folder that is removed with this object.
 final class CertificateFolder: Sendable {
     let files: CertificateFiles
     private let folder: URL
@@ -35,7 +35,7 @@ final class CertificateFolder: Sendable {
 @Suite struct CertificateTests {
     private static let http1 = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-    /// Whether a client that trusts this authority alone is served.
+    /// Returns `true` if a client that trusts only this authority is served.
     private func isServed(_ address: LiveActivityServer.Address, trusting authority: TestAuthority) async throws -> Bool
     {
         let root = try NIOSSLCertificate(bytes: authority.rootPEM, format: .pem)
@@ -88,7 +88,7 @@ final class CertificateFolder: Sendable {
                 await connection.send(Self.http1)
                 #expect(await connection.read().isEmpty)
             }
-            // In the clear it answers nothing.
+            // A connection without TLS gets no answer.
             try await RawConnection.open(address) { connection in
                 await connection.send(Self.http1)
                 #expect(await !connection.text().contains("HTTP/1.1"))

@@ -5,7 +5,8 @@ import Testing
 @testable import LiveActivityServer
 
 @Suite struct DroppedConnectionTests {
-    /// It was accepted while the server ended: swift-nio ends the process for one that goes before it is finished.
+    /// The connection was accepted while the server ended. swift-nio crashes the process if such a connection is not
+    /// finished.
     @Test func `a connection that nobody serves any more does no harm`() async throws {
         let front = FrontChannel(certificates: nil, limits: .unhurried, logger: quiet) { _, _, _ in }
         let channel = NIOAsyncTestingChannel()

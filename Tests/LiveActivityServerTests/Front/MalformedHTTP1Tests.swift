@@ -2,12 +2,12 @@ import LiveActivityServer
 import LiveActivityStorage
 import Testing
 
-/// What no client sends: the answer is bounded, it is one, and the next client is served.
+/// Bytes that no client sends: there is one bounded answer, and the next client is served.
 @Suite struct MalformedHTTP1Tests {
     struct Malformed: Sendable, CustomStringConvertible {
         let description: String
         let bytes: String
-        /// What the answer may begin with; empty: the connection just ends.
+        /// Statuses with which the answer may begin; empty if the connection just ends.
         let statuses: Set<String>
 
         init(_ description: String, _ bytes: String, _ statuses: Set<String> = ["400"]) {
@@ -19,7 +19,7 @@ import Testing
 
     private static let put = "PUT /v1/activities/a HTTP/1.1\r\nHost: x\r\n"
     private static let get = "GET /healthz HTTP/1.1\r\nHost: x\r\n"
-    /// Would be answered with 200, if it were taken for a request.
+    /// A request that would be answered with 200 if it were recognized as one.
     private static let smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
     static let all: [Malformed] = [

@@ -20,14 +20,14 @@ import Testing
     private static func many(_ count: Int, _ frame: (Int) -> [UInt8]) -> [UInt8] { (0..<count).flatMap(frame) }
     private static func stream(_ index: Int) -> UInt32 { UInt32(2 * index + 1) }
 
-    /// One large field in the dynamic table, and references to it: small on the wire, large in memory.
+    /// One large field in the dynamic table with references to it: small on the wire, large in memory.
     private static let bomb: [UInt8] = {
         let value = String(repeating: "b", count: 3000)
         let kept = [0x40, 0x01] + Array("x".utf8) + RawFrame.length(value.utf8.count) + Array(value.utf8)
         return get + kept + Array(repeating: 0xBE, count: 4000)
     }()
 
-    /// 24 KB of fields that are not compressed.
+    /// 24 KB of uncompressed fields.
     private static let long = many(24) { RawFrame.field("long-\($0)", String(repeating: "l", count: 1000)) }
 
     static let all: [Malformed] = [
@@ -107,7 +107,7 @@ import Testing
                 let answer = await connection.read()
                 #expect(answer.count < 500_000, "\(malformed): \(answer.count) bytes")
             }
-            // Again and again: a slow machine may need longer for its handshake than these limits.
+            // Repeated, because a slow machine may need longer for its handshake than these limits.
             let isServed = Mutex(false)
             while !isServed.withLock(\.self), !Task.isCancelled {
                 try? await RawConnection.open(address, protocols: ["h2"]) { connection in
@@ -129,7 +129,7 @@ import Testing
         try folder.write(TestAuthority().makeIdentity())
         try await withListeningServer(certificates: Certificates(folder.files)) { _, address in
             try await RawConnection.open(address, protocols: ["h2"]) { connection in
-                // Heads without the end of their requests stay open.
+                // Heads without the end of their requests leave the streams open.
                 await connection.send(
                     RawFrame.greeting
                         + Self.many(101) { RawFrame.bytes(type: 1, flags: 4, stream: Self.stream($0), Self.get) })

@@ -9,13 +9,13 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// Connections of HTTP/2 that are silent, on a channel of memory whose time the test moves.
+/// Silent HTTP/2 connections, on an in-memory channel whose time the test moves.
 @Suite struct OpenCallTests {
     private static let limits = LiveActivityServer.Limits.unhurried
-    /// What a silent connection without a call may take.
+    /// Longest silence of a connection without a call.
     private static let silence = ConnectionGuard.amount(limits.idleTimeout + limits.headTimeout)
 
-    /// - Parameter opened: Hears of each stream that the client opens.
+    /// - Parameter opened: Called with each stream that the client opens.
     private static func connection(_ opened: @escaping @Sendable (any Channel) -> Void) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         let pipeline = channel.pipeline.syncOperations

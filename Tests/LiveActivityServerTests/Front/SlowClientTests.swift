@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// Clients that take their time, against a server that has none.
+/// Slow clients against a server with short limits.
 @Suite struct SlowClientTests {
     private static let limits: LiveActivityServer.Limits = {
         var limits = LiveActivityServer.Limits.unhurried
@@ -28,7 +28,7 @@ import Testing
                 #expect(answer.hasPrefix("HTTP/1.1 408 "))
                 #expect(answer.contains("Connection: close"))
             }
-            // The next one is served.
+            // The next client is served.
             try await RawConnection.open(address) { connection in
                 await connection.send(Self.health)
                 #expect(await connection.text(until: "ok").hasPrefix("HTTP/1.1 200 "))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// One that calls itself lines where no lines are taken is as any other.
+    /// A sign-in whose content type is lines is treated like any other, because this call takes no lines.
     @Test(.timeLimit(.minutes(10))) func `who signs in slowly holds nobody up, and comes to an end`() async throws {
         var limits = Self.limits
         limits.openRequests = 1
@@ -103,7 +103,7 @@ import Testing
                 }
                 return heard.withLock(\.self)
             }
-            // Of two calls at the same time either may have the room: then the other is refused, and both begin anew.
+            // Of two calls at the same time either may get the place. If the other one is refused, both start again.
             let hasRefused = Mutex(false)
             while !hasRefused.withLock(\.self), !Task.isCancelled {
                 try await RawConnection.open(address) { slow in
@@ -125,7 +125,7 @@ import Testing
                 await connection.send(
                     "POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n"
                         + "Transfer-Encoding: chunked\r\n\r\n")
-                // Longer than a body may take: 40 lines, one in 20 ms.
+                // Longer than a body may take: 40 lines, one every 20 ms.
                 connection.drip("3\r\n{}\n\r\n", every: .milliseconds(20))
                 let answer = await connection.text(until: "\"line\":40,")
                 #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("\"line\":40,"))
@@ -151,7 +151,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func `answers that nobody reads end the connection`() async throws {
         var limits = Self.limits
-        // A twentieth of what the client waits.
+        // A twentieth of the time that the client waits.
         limits.writeTimeout = .milliseconds(100)
         try await withListeningServer(limits: limits) { _, address in
             let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -161,7 +161,7 @@ import Testing
                 #expect(one > 1000)
                 let count = 1000
                 await connection.send(String(repeating: request, count: count))
-                // Meanwhile nothing is read; then it is, to the end that came.
+                // Nothing is read for two seconds. Then everything is read up to the connection's end.
                 let pause = connection.channel.eventLoop.scheduleTask(in: .seconds(2)) {}
                 try await pause.futureResult.get()
                 let all = await connection.read()

@@ -3,13 +3,13 @@ import LiveActivityServer
 import LiveActivityStorage
 import Testing
 
-/// A server that stops, with clients of HTTP/2 that learn of it later than it does.
+/// A server that stops, with HTTP/2 clients that learn of it later.
 @Suite struct StoppingHTTP2Tests {
     private static func get(_ stream: UInt32) -> [UInt8] {
         RawFrame.bytes(type: 1, flags: 5, stream: stream, RawFrame.get("/healthz"))
     }
 
-    /// A connection whose first request was answered, and a server whose stopping the test decides.
+    /// Runs the body with a connection whose first request was answered, and a server that the test stops.
     private func withStoppingHTTP2(
         _ change: (inout LiveActivityServer.Limits) -> Void = { _ in },
         _ body:
@@ -18,7 +18,7 @@ import Testing
             ) async throws -> Void
     ) async throws {
         var limits = LiveActivityServer.Limits.unhurried
-        // What a test waits for is the other side's word, and never these.
+        // The test waits for the other side, and must never reach these limits.
         (limits.stopGrace, limits.stopTimeout, limits.bodyTimeout) = (.seconds(600), .seconds(600), .seconds(600))
         change(&limits)
         let folder = try CertificateFolder()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// What is said at the end, by a server whose pings are answered.
+    /// Returns the GOAWAY frames at the end, and answers the server's pings.
     private func farewells(_ connection: RawConnection) async -> [RawFrame.Parsed] {
         var all: [RawFrame.Parsed] = []
         while true {
@@ -72,12 +72,12 @@ import Testing
                 RawFrame.bytes(type: 1, flags: 4, stream: 3, head)
                     + RawFrame.bytes(type: 0, stream: 3, Array(#"{"type":"Order","#.utf8))
                     + RawFrame.bytes(type: 6, Array(repeating: 7, count: 8)))
-            // It was read.
+            // The PING's answer shows that the server has read the request.
             _ = await connection.frames { $0.contains { $0.type == 6 } }
             await stop()
             let first = await connection.frames { $0.contains(where: \.isPing) }
             for ping in first where ping.isPing { await connection.send(ping.acknowledged) }
-            // The end of its request comes after the client was told.
+            // The end of the request comes after the client was told.
             await connection.send(RawFrame.bytes(type: 0, flags: 1, stream: 3, Array(#""state":{}}"#.utf8)))
             let answer = await connection.frames { $0.contains { $0.isEnd(of: 3) || $0.type == 3 } }
             #expect(answer.first { $0.type == 1 && $0.stream == 3 }?.payload.first == 0x88, "\(answer)")

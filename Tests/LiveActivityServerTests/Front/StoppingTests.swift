@@ -17,7 +17,7 @@ import Testing
                 let first = await connection.text(until: "ok")
                 #expect(first.hasPrefix("HTTP/1.1 200 ") && !first.lowercased().contains("connection: close"))
                 await stop()
-                // Nobody new is let in; who is there already still is served.
+                // New connections are refused. The existing one is still served.
                 try await refused(address)
                 await connection.send(Self.health)
                 let last = await connection.text()

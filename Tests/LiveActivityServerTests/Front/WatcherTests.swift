@@ -8,9 +8,9 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// Calls that need no key: what many of them at once cost, and where they are answered.
+/// Calls that need no key: the cost of many at once, and the threads that answer them.
 @Suite struct WatcherTests {
-    // MARK: - One reading for all
+    // MARK: - Shared readings
 
     /// Counts readings, and holds them until it is opened.
     private final class Source: Sendable {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    // MARK: - Who is let in
+    // MARK: - Admission
 
     @Test func `calls without a key that find no room are told so`() async throws {
         var limits = LiveActivityServer.Limits.unhurried
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// One place for callers, and one for each call without a key.
+    /// Limits with one place for callers, and one for each call without a key.
     private static let narrow: LiveActivityServer.Limits = {
         var limits = LiveActivityServer.Limits.unhurried
         (limits.openRequests, limits.keylessRequests) = (1, 1)
@@ -99,7 +99,7 @@ import Testing
             let page = fixture.server.application.responder.services.metricsPage
             let (begun, begins) = AsyncStream.makeStream(of: Void.self)
             let (released, releases) = AsyncStream.makeStream(of: Void.self)
-            // Who asks for metrics meanwhile waits for this page, and keeps the one place.
+            // A caller of metrics meanwhile waits for this page and keeps the only place.
             async let reading = page.value(at: fixture.clock.source.monotonic()) {
                 begins.yield()
                 for await _ in released { break }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// Sleeps for no time.
+/// A clock that does not wait.
 private struct RestlessClock: Clock {
     var now: ContinuousClock.Instant { ContinuousClock.now }
     var minimumResolution: Duration { .nanoseconds(1) }
@@ -30,7 +30,7 @@ private struct RestlessClock: Clock {
                 clock: RestlessClock(), logger: quiet)
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await upkeep.run() }
-                // However late a failure is written down, the time for the next fetch comes.
+                // The next fetch comes, however late a failure is recorded.
                 while fetches.withLock(\.self) < 3, !Task.isCancelled {
                     fixture.clock.advance(.seconds(300))
                     await Task.yield()

@@ -21,7 +21,7 @@ private final class Planner {
     }
 }
 
-/// When a key set is fetched, and what holds meanwhile.
+/// Fetches of key sets, and the keys that are valid meanwhile.
 @Suite struct KeySetScheduleTests {
     private static let start = MonotonicTime(nanoseconds: 1_800_000_000_000)
 
@@ -105,7 +105,7 @@ private final class Planner {
 }
 
 @Suite struct KeySetTests {
-    /// An identity provider that answers as it is told.
+    /// An identity provider whose answers the test sets.
     private final class Provider: Sendable {
         struct State {
             var answer: Result<KeySet.Document, KeySet.FetchFailure> = .failure(KeySet.FetchFailure("down"))
@@ -150,10 +150,10 @@ private final class Planner {
             provider.answer([Minter.jwk(old.publicKey, id: "old")])
             await fixture.server.upkeep.step()
             #expect(try await call(fixture, old, id: "old").status == 200)
-            // The same key under another name, or without one, is another matter; a single key needs no name.
+            // A token with another key id is refused. A token needs no id if the set has a single key.
             #expect(try await call(fixture, old, id: "other").code == "token_invalid")
             #expect(try await call(fixture, old, id: nil).status == 200)
-            // A new key comes up between two fetches.
+            // A new key appears between two fetches.
             provider.answer([Minter.jwk(old.publicKey, id: "old"), Minter.jwk(new.publicKey, id: "new")])
             fixture.clock.advance(.seconds(61))
             #expect(try await call(fixture, new, id: "new").code == "keys_unavailable")
@@ -161,12 +161,12 @@ private final class Planner {
             #expect(try await call(fixture, new, id: "new").status == 200)
             #expect(try await call(fixture, new, id: "old").code == "token_invalid")
             #expect(try await call(fixture, new, id: nil).code == "token_invalid")
-            // Whoever invents names has nothing fetched for a minute.
+            // Unknown ids cause no fetch within a minute.
             let calls = provider.calls
             for index in 0..<20 { #expect(try await call(fixture, new, id: "x\(index)").code == "token_invalid") }
             await fixture.server.upkeep.step()
             #expect(provider.calls == calls)
-            // Down, or broken: the last good set holds, for a day.
+            // While the provider is down or broken, the last good set is valid for a day.
             provider.fail()
             for _ in 0..<10 {
                 fixture.clock.advance(.seconds(3600))
@@ -180,7 +180,7 @@ private final class Planner {
             fixture.clock.advance(.seconds(16 * 3600))
             await fixture.server.upkeep.step()
             #expect(try await call(fixture, new, id: "new").code == "keys_unavailable")
-            // What was taken out of the set is not taken any more.
+            // A key that was removed from the set is no longer accepted.
             provider.answer([Minter.jwk(new.publicKey, id: "new")])
             fixture.clock.advance(.seconds(3600))
             await fixture.server.upkeep.step()

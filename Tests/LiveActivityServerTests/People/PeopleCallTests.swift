@@ -9,7 +9,7 @@ import Testing
 
 @testable import LiveActivityServer
 
-/// Phones that call by themselves: what a person's own token and a phone's own credential do, through HTTP.
+/// Phones that call by themselves: effects of a person's own token and a phone's own credential, through HTTP.
 @Suite struct PeopleCallTests {
     private static let card = #"{"type":"Order","activity":"order-1","state":"active"}"#
 
@@ -47,7 +47,7 @@ import Testing
             let credential = try await fixture.credential(of: "phone-1", "ada")
             let other = try await fixture.credential(of: "phone-2", "ada")
             let before = try fixture.contents()
-            // An id that somebody else has is no way to their phone.
+            // The id of another person's phone gives no access to it.
             for shown in [nil, "hello", other, String(credential.dropLast()) + "A"] {
                 let refused = try await fixture.asPerson("bob", .put, "/v1/devices/phone-1", "{}", shown: shown)
                 #expect(refused.status == 403 && refused.code == "device_taken")
@@ -60,7 +60,7 @@ import Testing
             #expect(
                 try await fixture.call(.put, "/v1/devices/phone-1", "{}", key: credential).code == "credential_invalid")
             #expect(try await fixture.asPerson("ada", .delete, "/v1/devices/phone-1").code == "unknown_device")
-            // Signed out, it is anybody's.
+            // A signed-out phone can be registered by anybody.
             #expect(try await fixture.asPerson("bob", .delete, "/v1/devices/phone-1").status == 200)
             #expect(try await fixture.asPerson("eve", .put, "/v1/devices/phone-1", "{}").status == 200)
         }
@@ -92,7 +92,7 @@ import Testing
                 #"{"sequence":1,"instances":[{"localID":"c","type":"Order","activity":"order-1","state":"active"}]}"#
             let reply = try await fixture.asPerson("eve", .put, "/v1/devices/phone-e/instances", inventory)
             #expect(reply.text == #"{"activities":[]}"#)
-            // The backend sees who waits and why, and nothing is sent to it.
+            // The backend sees who waits and why. Nothing is sent to that phone.
             fixture.clock.advance(.seconds(20))
             #expect(try await fixture.put("/v1/activities/order-1", state.replacing(":1}", with: ":2}")).status == 200)
             #expect(try await fixture.deliver().isEmpty)
@@ -104,7 +104,7 @@ import Testing
             #expect(try await fixture.asPerson("eve", .put, "/v1/devices/phone-e", "{}").status == 200)
             let body = #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("e"))"}"#
             #expect(try await fixture.asPerson("eve", .put, "/v1/devices/phone-e/instances/c", body).status == 200)
-            // The backend speaks of it for the first time, to others.
+            // The backend sets the activity for the first time, for other people.
             let state = #"{"type":"Order","state":{"step":1},"audience":{"users":["ada"]}}"#
             #expect(try await fixture.put("/v1/activities/order-1", state).status == 200)
             let view = try await fixture.call(.get, "/v1/activities/order-1")
@@ -131,7 +131,7 @@ import Testing
                 .post, "/v1/batch", line, key: credential, headers: [.contentType: lines])
             for reply in [person, phone] { #expect(reply.status == 403 && reply.code == "scope_missing") }
             #expect(try fixture.contents() == before)
-            // A credential is handed to nobody in a batch.
+            // A credential is never handed out in a batch.
             let wish = #"{"method":"PUT","path":"/v1/devices/phone-b","body":{"user":"bob","wantsCredential":true}}"#
             let replies = try await fixture.stream("/v1/batch", [wish], key: fixture.keys[.device]?.text)
             #expect(replies.map { $0["/body/code"] } == ["invalid_body"])
@@ -148,12 +148,12 @@ import Testing
             let asked = try await fixture.call(.put, "/v1/devices/phone-1", #"{"wantsCredential":true}"#, key: first)
             let second = try #require(asked["/credential"]?.string)
             #expect(second != first && second.prefix(25) == first.prefix(25))
-            // The answer may be lost: the one before goes on.
+            // The answer may be lost, so the previous credential is still valid.
             let list = #"{"sequence":1,"instances":[]}"#
             #expect(try await fixture.call(.put, "/v1/devices/phone-1/instances", list, key: first).status == 200)
             #expect(try await fixture.call(.put, "/v1/devices/phone-1", "{}", key: second).status == 200)
             #expect(try await fixture.call(.put, "/v1/devices/phone-1", "{}", key: first).status == 401)
-            // Neither one that is not there nor another phone of the same person.
+            // The credential gives access neither to an unknown phone nor to another phone of the same person.
             _ = try await fixture.credential(of: "phone-2", "ada")
             let before = try fixture.contents()
             for phone in ["phone-9", "phone-2"] {
@@ -162,10 +162,10 @@ import Testing
             }
             #expect(try fixture.contents() == before)
             #expect(try await fixture.call(.get, "/v1/activities/order-1", key: second).code == "scope_missing")
-            // Only hashes are kept.
+            // Only hashes are stored.
             let contents = try fixture.contents()
             for text in [first, second] { #expect(!contents.contains(text.suffix(43))) }
-            // In use it goes on for as long as it likes; unused it is over.
+            // A credential in use never expires. An unused one does.
             for _ in 0..<3 {
                 fixture.clock.advance(.seconds(60 * 86_400))
                 #expect(try await fixture.call(.put, "/v1/devices/phone-1", "{}", key: second).status == 200)
@@ -211,7 +211,7 @@ import Testing
                 .put, "/v1/activities/order-1", state, key: fixture.keys[.backend]?.text,
                 headers: [name: "order-1-ready"])
             #expect(set.status == 200 && set["/revision"] == 1)
-            // The same call of the same person is known again, by whichever credential.
+            // The repeated call of the same person is recognized with either credential.
             #expect(try await register("phone-1", ada).headers[replayed] == "true")
             let credential = try await fixture.credential(of: "phone-1", "ada")
             #expect(try await register("phone-1", credential).headers[replayed] == "true")
@@ -280,7 +280,7 @@ private func withPeople(_ body: @escaping @Sendable (Fixture) async throws -> Vo
 }
 
 extension Fixture {
-    /// As a person, with a token of their own.
+    /// Makes a call as a person, with a token of their own.
     @discardableResult
     func asPerson(
         _ user: String, _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, shown: String? = nil,
@@ -292,7 +292,7 @@ extension Fixture {
         return try await call(method, path, body, key: try Minter().token(user, at: clock.now), headers: headers)
     }
 
-    /// A credential that a person's phone asked for.
+    /// Returns a credential that a person's phone asked for.
     func credential(of device: String, _ user: String) async throws -> String {
         let reply = try await asPerson(user, .put, "/v1/devices/\(device)", #"{"wantsCredential":true}"#)
         return try #require(reply["/credential"]?.string, "\(reply.text)")

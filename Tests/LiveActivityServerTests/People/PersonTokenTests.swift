@@ -7,7 +7,7 @@ import LiveActivityCore
 import LiveActivityServer
 import Testing
 
-/// Whose token it is: what is taken, and above all what is not.
+/// The person of a token: which tokens are accepted, and above all which are not.
 @Suite struct PersonTokenTests {
     private static let now = UnixTime(seconds: 1_800_000_000)
     private static let secret = Array("an example of thirty-two letters, or more".utf8)
@@ -54,7 +54,7 @@ import Testing
             #expect(person.app == Self.pizza && person.user.text == "ada")
             for (other, verifier) in all.enumerated() where other != index {
                 #expect(await Self.rejection(try Self.people([verifier.key]), token) == .algorithm)
-                // The header says the key's algorithm, and the signature is by another.
+                // The header names the key's algorithm, and the signature uses another.
                 minter.header["alg"] = .string(verifier.key.algorithm.rawValue)
                 let lie = try minter.token("ada", at: Self.now)
                 #expect(await Self.rejection(try Self.people([verifier.key]), lie) == .signature)
@@ -114,7 +114,7 @@ import Testing
             #expect(await Self.rejection(people, try minter.token("ada", at: Self.now)) == .signature)
             minter.header["alg"] = nil
         }
-        // An allow-list that leaves the key's own algorithm out, whatever the configuration checks.
+        // An allow-list without the key's own algorithm, whatever the configuration checks.
         let narrow = try Self.people([try PersonTokenKey(pem: pem)]) { $0.algorithms = [.rs256] }
         #expect(await Self.rejection(narrow, try Minter().token("ada", at: Self.now)) == .algorithm)
         let critical = try Minter().token("ada", at: Self.now) { $0.header["crit"] = ["exp"] }

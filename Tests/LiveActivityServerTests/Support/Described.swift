@@ -23,7 +23,7 @@ enum Described {
             && zip(left, right).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
 
-    /// An answer is of a status, a type and a form that the description names; a body that was taken is of its form.
+    /// Checks that the description has the answer's status, type and form, and the form of an accepted body.
     static func check(_ method: HTTPRequest.Method, _ uri: String, _ body: String?, _ reply: Reply) {
         guard method != .head, let (route, operation) = operation(method, uri) else { return }
         let name = "\(method) \(uri.prefix(100)): \(reply.status)"
@@ -54,7 +54,7 @@ enum Described {
             #expect(problems.isEmpty, "\(name): \(reply.code ?? "")")
         }
         let request = JSONPointer(tokens: ["requestBody", "content", "application/json", "schema"])
-        // A call without a body heeds none; one of lines is described line by line.
+        // A call without a body ignores it. A body of lines is described line by line.
         guard reply.status == 200, type == "application/json", route.body != .none, let body, !body.isEmpty,
             let schema = operation[request], let value = try? JSONValue(parsing: body)
         else { return }

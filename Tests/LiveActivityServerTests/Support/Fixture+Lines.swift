@@ -11,7 +11,7 @@ struct LineReply: Sendable {
 }
 
 extension Fixture {
-    /// Sends lines, and gives the lines of the answer.
+    /// Sends lines and returns the lines of the answer.
     func stream(_ path: String, _ lines: [String], key: String? = nil) async throws -> [LineReply] {
         let reply = try await call(
             .post, path, lines.joined(separator: "\n"), key: key ?? keys[.backend]?.text,

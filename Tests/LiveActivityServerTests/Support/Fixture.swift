@@ -29,7 +29,7 @@ private let checkedContract: Contract? = {
     return try? Contract(JSONValue(parsing: text))
 }()
 
-/// Builds before 120 knew no other status than `ready`.
+/// Returns a type in which builds before 120 know only the status `ready`.
 private func versioned(_ policy: TypePolicy) -> ActivityType {
     var type = ActivityType(
         name: "Versioned", attributesType: "CheckedAttributes", policy: policy, contract: checkedContract)
@@ -43,7 +43,7 @@ private func versioned(_ policy: TypePolicy) -> ActivityType {
     return type
 }
 
-/// A type whose states a provider computes, though none is asked here.
+/// Returns a type whose states a provider computes, although none is asked here.
 private func provided(_ policy: TypePolicy) -> ActivityType {
     var type = ActivityType(name: "Focus", attributesType: "FocusAttributes", policy: policy)
     type.isProvided = true
@@ -121,7 +121,7 @@ struct Fixture: Sendable {
         return reply
     }
 
-    /// As the backend.
+    /// Makes a call as the backend.
     @discardableResult
     func call(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Reply {
         try await call(method, path, body, key: keys[.backend]?.text)
@@ -129,7 +129,7 @@ struct Fixture: Sendable {
 
     func put(_ path: String, _ body: String) async throws -> Reply { try await call(.put, path, body) }
 
-    /// Every row of the database, as another connection sees it.
+    /// Returns every row of the database, as another connection sees it.
     func contents() throws -> String {
         var configuration = GRDB.Configuration()
         configuration.readonly = true
@@ -145,7 +145,7 @@ struct Fixture: Sendable {
         }
     }
 
-    /// A device of a user with a push-to-start token.
+    /// Registers a user's device with a push-to-start token.
     func registerPhone(_ device: String = "phone-1", user: String = "ada", type: String = "Order") async throws {
         #expect(try await put("/v1/devices/\(device)", #"{"user":"\#(user)","osVersion":"18.1"}"#).status == 200)
         let reply = try await put(
@@ -153,7 +153,7 @@ struct Fixture: Sendable {
         #expect(reply.status == 200)
     }
 
-    /// Claims what is due and settles it as if APNs had answered this to every push.
+    /// Claims the due work and settles it as if APNs had answered every push this way.
     func deliver(_ answer: PushAnswer = PushAnswer(status: 200)) async throws -> [PushKind] {
         let apps = [pizza.bundleID: pizza, bakery.bundleID: bakery]
         let claim = ClaimWork(now: clock.now, node: 1, apps: apps, seed: 7)
@@ -170,7 +170,7 @@ struct Fixture: Sendable {
     }
 }
 
-/// A valid token that depends on a name.
+/// Returns a valid token that depends on a name.
 func token(_ name: String) -> String {
     var dice = SplitMix64(seed: Digest.fnv1a(name.utf8))
     return (0..<4).map { _ in String(format: "%016lx", dice.next()) }.joined()
@@ -183,7 +183,7 @@ let quiet: Logger = {
 }()
 
 extension LiveActivityServer.Limits {
-    /// The standard ones but those of rate: the tests' clock stands still.
+    /// The standard limits except those of rate, because the tests' clock stands still.
     static let unhurried: Self = {
         var limits = Self()
         limits.requestsPerSecond = nil

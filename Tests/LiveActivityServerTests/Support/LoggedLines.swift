@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What was logged, each line with its level first.
+/// The lines of the log, each with its level first.
 final class LoggedLines: Sendable {
     private let kept = Mutex<[String]>([])
     var all: [String] { kept.withLock { $0 } }

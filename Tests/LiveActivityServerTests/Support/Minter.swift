@@ -6,7 +6,7 @@ import JSONText
 import LiveActivityCore
 import LiveActivityServer
 
-/// Signs people's tokens, by another hand than the one that verifies them.
+/// Signs people's tokens, independently of the code that verifies them.
 struct Minter: Sendable {
     enum Key: Sendable {
         case secret([UInt8])
@@ -46,7 +46,7 @@ struct Minter: Sendable {
     var header: JSONObject = [:]
     var claims: JSONObject = ["iss": .string(Self.issuer), "aud": .string(Self.audience)]
 
-    /// A token of a person that is good for an hour.
+    /// Returns a person's token that is valid for an hour.
     func token(_ user: String, at now: UnixTime, _ change: (inout Self) -> Void = { _ in }) throws -> String {
         var minter = self
         minter.claims["sub"] = .string(user)
@@ -66,7 +66,7 @@ struct Minter: Sendable {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// A member of a key set.
+    /// Returns a member of a key set.
     static func jwk(_ key: P256.Signing.PublicKey, id: String?) -> JSONObject {
         let raw = Array(key.rawRepresentation)
         var jwk: JSONObject = [
@@ -81,7 +81,7 @@ struct Minter: Sendable {
         JSONValue.object(["keys": .array(keys.map(JSONValue.object))]).bytes
     }
 
-    /// The people of the pizza app, as the tests have them.
+    /// Returns the settings of the pizza app's people in the tests.
     static func people() throws -> PeopleSettings {
         PeopleSettings(
             issuers: [issuer], audience: audience,

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A connection that sends bytes as they are and shows what comes back: for what no client would send.
+/// A connection that sends bytes unchanged and shows the answer, for input that no client would send.
 struct RawConnection: Sendable {
     private typealias Wrapped = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -11,7 +11,7 @@ struct RawConnection: Sendable {
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     private let received: Received
 
-    /// - Parameter protocols: Of TLS; `nil` speaks in the clear.
+    /// - Parameter protocols: The protocols of TLS; `nil` for a connection without TLS.
     static func open(
         _ address: LiveActivityServer.Address, protocols: [String]? = nil,
         tls change: @escaping @Sendable (inout TLSConfiguration) -> Void = { _ in },
@@ -42,17 +42,17 @@ struct RawConnection: Sendable {
         }
     }
 
-    /// Sends; what the other side no longer takes is no fault.
+    /// Sends bytes. It is not an error if the other side no longer accepts them.
     func send(_ bytes: [UInt8]) async { try? await outbound.write(ByteBuffer(bytes: bytes)) }
     func send(_ text: String) async { await send(Array(text.utf8)) }
     func finish() { outbound.finish() }
 
-    /// All that comes until this is there, or the other side ends.
+    /// Reads until the condition is met or the other side ends.
     func read(until isEnough: @Sendable ([UInt8]) -> Bool = { _ in false }) async -> [UInt8] {
         await received.read(until: isEnough)
     }
 
-    /// The same for frames of HTTP/2.
+    /// Reads HTTP/2 frames until the condition is met or the other side ends.
     func frames(until isEnough: @escaping @Sendable ([RawFrame.Parsed]) -> Bool) async -> [RawFrame.Parsed] {
         RawFrame.parse(await read { isEnough(RawFrame.parse($0)) })
     }
@@ -62,7 +62,7 @@ struct RawConnection: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The same, with all that it said before: what is read so stays to be read.
+    /// Reads until the words are there, and returns everything heard so far. The text remains readable.
     func heard(until words: String? = nil) async -> String {
         let bytes = await received.read(keepsAll: true) { bytes in
             words.map { String(decoding: bytes, as: UTF8.self).contains($0) } ?? false
@@ -70,7 +70,7 @@ struct RawConnection: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Sends the same again and again, as slowly as a client that means no good.
+    /// Sends the text repeatedly, as slowly as a malicious client.
     func drip(_ text: String, every interval: TimeAmount) {
         let channel = channel
         channel.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { task in
@@ -112,24 +112,24 @@ enum RawFrame {
         return bytes + [UInt8(stream & 0xFF)] + payload
     }
 
-    /// A GET of this path, as a header block without compression.
+    /// Returns a GET of this path as a header block without compression.
     static func get(_ path: String) -> [UInt8] {
         [0x82, 0x87, 0x04, UInt8(path.utf8.count)] + path.utf8 + [0x01, 1] + "x".utf8
     }
 
-    /// The head of a PUT with a key, whose body follows.
+    /// Returns the head of a PUT with a key, whose body follows.
     static func put(_ path: String, key: String) -> [UInt8] {
         let method: [UInt8] = [0x87, 0x02, 3] + "PUT".utf8
         let target: [UInt8] = [0x04, UInt8(path.utf8.count)] + path.utf8 + [0x01, 1] + "x".utf8
         return method + target + field("authorization", "Bearer \(key)")
     }
 
-    /// A field that is not kept in the dynamic table.
+    /// Returns a field that is not kept in the dynamic table.
     static func field(_ name: String, _ value: String) -> [UInt8] {
         [0x00, UInt8(name.utf8.count)] + name.utf8 + length(value.utf8.count) + value.utf8
     }
 
-    /// The length of a string (RFC 7541 section 5.1, a prefix of seven bits).
+    /// Returns the length of a string (RFC 7541 section 5.1, a prefix of seven bits).
     static func length(_ value: Int) -> [UInt8] {
         guard value >= 127 else { return [UInt8(value)] }
         var (bytes, rest) = ([UInt8(127)], value - 127)
@@ -146,12 +146,12 @@ enum RawFrame {
         let stream: UInt32
         let payload: [UInt8]
 
-        /// The last frame of this stream's answer.
+        /// Returns `true` for the last frame of this stream's answer.
         func isEnd(of stream: UInt32) -> Bool { self.stream == stream && type <= 1 && flags & 1 == 1 }
-        /// One that waits for its answer.
+        /// `true` for a PING that waits for its answer.
         var isPing: Bool { type == 6 && flags & 1 == 0 }
         var acknowledged: [UInt8] { RawFrame.bytes(type: 6, flags: 1, payload) }
-        /// Of a GOAWAY: the last stream that is answered, and its error.
+        /// The last stream that a GOAWAY answers. Its error follows.
         var lastStream: UInt32 { payload.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
         var error: UInt32 { payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
     }

@@ -1,10 +1,11 @@
 import JSONText
 
-/// Checks values against the schemas of the API's description: the words of JSON Schema that it uses, and no other.
+/// Checks values against the schemas of the API's description. It knows only the keywords of JSON Schema that the
+/// description uses.
 struct SchemaCheck {
     /// The whole description, for references.
     let document: JSONValue
-    /// Whether a member that the schema does not name is wrong even where the schema leaves objects open.
+    /// `true` if a member that the schema does not name is wrong even where the schema leaves objects open.
     var isStrict: Bool
 
     private static let known: Set<String> = [
@@ -12,7 +13,7 @@ struct SchemaCheck {
         "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "format", "description",
     ]
 
-    /// What is wrong; empty when nothing is.
+    /// Returns the problems; empty if there is none.
     func problems(_ value: JSONValue, _ schema: JSONValue, at pointer: JSONPointer = .root) -> [String] {
         guard let words = schema.object else { return ["\(pointer): no schema"] }
         var found = words.keys.filter { !Self.known.contains($0) }.map { "\(pointer): the schema says `\($0)`" }
@@ -27,7 +28,7 @@ struct SchemaCheck {
         }
         for part in words["allOf"]?.array ?? [] {
             var check = self
-            // Only the part with all of the members says which there are.
+            // Only the part with all of the members says which members exist.
             check.isStrict = isStrict && part.object?["$ref"] != nil
             found += check.problems(value, part, at: pointer)
         }

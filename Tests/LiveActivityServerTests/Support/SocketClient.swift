@@ -6,7 +6,7 @@ import NIOPosix
 
 /// An HTTP/1.1 client that decides itself when it sends and when it reads: a chunked request, a chunked answer.
 ///
-/// Its receive buffer is small, so that what it does not read soon waits in the server.
+/// Its receive buffer is small, so that unread data soon waits in the server.
 final class SocketClient: Sendable {
     private typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
@@ -46,7 +46,7 @@ final class SocketClient: Sendable {
         }
     }
 
-    /// Sends the head; the head of the answer is read with its first line.
+    /// Sends the head. The answer's head is read with its first line.
     func begin(_ path: String, key: String, untilTaken: Bool = false) async throws {
         let head = """
             POST \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(key)\r
@@ -56,7 +56,7 @@ final class SocketClient: Sendable {
             try await outbound.write(ByteBuffer(string: head))
             guard untilTaken else { return }
             if try await answer.status().contains("200") { return }
-            // Refused: the request is finished, and made again.
+            // The request was refused, so it is finished and made again.
             try await end()
             while try await answer.nextLine() != nil {}
             await answer.startOver()
@@ -72,7 +72,7 @@ final class SocketClient: Sendable {
         try await outbound.write(ByteBuffer(string: "0\r\n\r\n"))
     }
 
-    /// The next line of the answer; `nil` when it is over.
+    /// Returns the next line of the answer; `nil` at its end.
     func nextLine() async throws -> LineReply? {
         try await answer.nextLine().map { LineReply(json: try? JSONValue(parsing: $0)) }
     }

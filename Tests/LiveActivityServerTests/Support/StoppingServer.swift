@@ -2,7 +2,7 @@ import LiveActivityServer
 import ServiceLifecycle
 import Testing
 
-/// A server on a port of its own, with the rows of a fixture; it stops when the body has ended.
+/// Runs a server on a port of its own, with the rows of a fixture. It stops when the body has ended.
 func withListeningServer(
     limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
     _ body: @escaping @Sendable (Fixture, LiveActivityServer.Address) async throws -> Void
@@ -13,7 +13,7 @@ func withListeningServer(
     }
 }
 
-/// The same, and the body says when it stops.
+/// Runs a server like `withListeningServer` that the body stops.
 func withStoppingServer(
     limits: LiveActivityServer.Limits = .unhurried, certificates: Certificates? = nil,
     configure: @escaping @Sendable (inout LiveActivityServer.Configuration) -> Void = { _ in },

@@ -3,8 +3,8 @@ import LiveActivityCore
 import LiveActivityServer
 import Synchronization
 
-/// Stands in for who knows the configuration's words: it takes every policy, plays nothing, and keeps what it was
-/// given.
+/// A stand-in for the code that knows the configuration's words. It accepts every policy, plays nothing, and records
+/// its input.
 final class TrialRecorder: Sendable {
     private struct State {
         var changes: [JSONObject] = []
@@ -15,9 +15,7 @@ final class TrialRecorder: Sendable {
     var changes: [JSONObject] { state.withLock(\.changes) }
     var played: [PolicyTrials.Trial] { state.withLock(\.played) }
 
-    /// - Parameters:
-    ///   - faults: What is wrong with each policy.
-    ///   - during: Done while a day is played.
+    /// - Parameters: - faults: The faults of each policy. - during: Called while a day is played.
     func trials(
         _ faults: [PolicyTrials.Fault] = [], during: @escaping @Sendable () async throws -> Void = {}
     ) -> PolicyTrials {

@@ -1,7 +1,7 @@
-/// Blanks what is not code: comments, string literals (but not what they interpolate) and back-quoted names.
+/// Blanks everything that is not code: comments, string literals (except their interpolations) and back-quoted names.
 struct CodeMask {
     private enum Place {
-        /// Code; with the number of parentheses open since an interpolation began, or nil at the top.
+        /// Code, with the number of parentheses open since an interpolation began, or `nil` at the top.
         case code(parentheses: Int?)
         case string(hashes: Int, isMultiline: Bool)
     }
@@ -85,7 +85,7 @@ struct CodeMask {
     private mutating func readString(_ hashes: Int, _ isMultiline: Bool) {
         switch byte(0) {
         case UInt8(ascii: "\n") where !isMultiline:
-            // Not a string after all (a regular expression with a quote, say): begin anew with the line.
+            // Not a string, for example a regular expression with a quote. Start again at the next line.
             places.removeLast()
             index += 1
         case UInt8(ascii: "\\") where areHashes(hashes, at: 1):

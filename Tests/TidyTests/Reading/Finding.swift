@@ -1,4 +1,4 @@
-/// Something untidy: where, what it is, and what to do about it.
+/// An untidy place: where it is, what is wrong, and how to fix it.
 struct Finding: Hashable, Comparable, CustomStringConvertible {
     let path: String
     let line: Int

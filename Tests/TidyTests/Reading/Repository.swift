@@ -1,11 +1,11 @@
 import Foundation
 
-/// The repository this test belongs to, read once.
+/// The repository that contains this test, read once.
 struct Repository {
     let root: URL
     let sources: [Source]
 
-    /// Read at the first use. Empty when it cannot be found, which has a test of its own.
+    /// The repository, read at the first use. It is empty if it cannot be found, which has a test of its own.
     static let here = Repository(containing: #filePath)
 
     private static let tops = [
@@ -26,7 +26,7 @@ struct Repository {
             loose.filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }
             + Self.tops.flatMap { Self.files(under: $0, of: root) }
         sources = paths.sorted().compactMap { path in
-            // What is no text (a picture) has no lines to judge.
+            // A file that is not text, such as a picture, has no lines to check.
             guard let text = try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8) else {
                 return nil
             }
@@ -48,7 +48,7 @@ struct Repository {
         return paths
     }
 
-    /// Links are followed.
+    /// Returns `true` for a folder or a link to one.
     func isFolder(_ path: String) -> Bool {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path, isDirectory: &isFolder)
@@ -57,7 +57,7 @@ struct Repository {
 
     func text(of path: String) -> String? { sources.first { $0.path == path }?.text }
 
-    /// The folders right under `top` that hold Swift files.
+    /// Returns the folders directly in `top` that contain Swift files.
     func folders(of top: String) -> [String] {
         Set(sources.filter { $0.isUnder(top) && $0.isSwift && $0.folders.count > 1 }.map { $0.folders[1] }).sorted()
     }

@@ -2,11 +2,11 @@ import Foundation
 
 /// A file as the rules see it.
 struct Source {
-    /// From the repository's root, with slashes.
+    /// The path from the repository's root, with slashes.
     let path: String
     let text: String
-    /// The text with the inside of comments, strings and back-quoted names blanked, so that a rule about code is not
-    /// fooled by words. Same lines, same lengths in bytes.
+    /// The text with the inside of comments, strings and back-quoted names blanked, so that rules about code do not
+    /// match words. It has the same lines and the same lengths in bytes.
     let code: String
 
     init(_ path: String, _ text: String) {
@@ -16,17 +16,17 @@ struct Source {
     }
 
     var isSwift: Bool { path.hasSuffix(".swift") }
-    /// `LiveActivityCore` of `Sources/LiveActivityCore/Reason/Reason.swift`.
+    /// Names of the path's folders, such as `LiveActivityCore` in `Sources/LiveActivityCore/Reason/Reason.swift`.
     var folders: [String] { path.split(separator: "/").dropLast().map(String.init) }
 
     func isUnder(_ folders: String...) -> Bool { folders.contains { path.hasPrefix($0 + "/") } }
 }
 
-/// A regular expression over a whole text, found again by line.
+/// A regular expression that is matched against a whole text and reports lines.
 struct Pattern {
     private let expression: NSRegularExpression?
 
-    /// A pattern that does not parse finds nothing; each has a test that shows it finding something.
+    /// Makes a pattern. An invalid one finds nothing, but each has a test in which it finds something.
     init(_ pattern: String) {
         expression = try? NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
     }
@@ -35,7 +35,7 @@ struct Pattern {
         let line: Int
         /// The whole match, or the first group if the pattern has one.
         let text: String
-        /// Where it begins in the text's UTF-8.
+        /// The offset of the match in the text's UTF-8.
         let offset: Int
     }
 

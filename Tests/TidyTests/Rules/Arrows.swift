@@ -1,8 +1,9 @@
-/// Which modules a target may import: the arrows of `docs/architecture.md`, and nothing else.
+/// Modules that a target may import: the arrows of `docs/architecture.md`, and no others.
 enum Arrows {
     private static let nio: Set<String> = ["NIOCore", "NIOPosix", "NIOTLS", "NIOSSL", "NIOHPACK"]
 
-    /// Standard modules stand here too: pure targets have none, a shell has those it needs.
+    /// Permitted modules by target. Standard modules are listed too: pure targets have none, a shell has those that it
+    /// needs.
     static let table: [String: Set<String>] = [
         "WebhooksTrait": [],
         "APNsTrait": [],
@@ -99,12 +100,12 @@ enum Arrows {
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
-        // The package of tools.
+        // Targets of the package of tools.
         "SourceContract": ["JSONText", "SwiftParser", "SwiftSyntax"],
         "islet-contract": ["SourceContract", "JSONText", "ArgumentParser", "Foundation"],
     ]
 
-    /// Folders of targets that do not lie in `Sources/<target>`.
+    /// Targets whose folder is not `Sources/<target>`.
     private static let elsewhere = [
         "Examples/BackendCalls/": "BackendCalls", "Examples/OrderTracking/Shop/": "OrderTracking",
         "Examples/OrderTracking/Command/": "order-shop",
@@ -127,7 +128,7 @@ enum Arrows {
         #"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?:(?:public|package|internal|fileprivate|private)[ \t]+)?"#
             + #"import[ \t]+(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)[ \t]+)?(\w+)"#)
 
-    /// The modules that it names, and where.
+    /// Returns the imported modules and their places.
     static func imported(by source: Source) -> [Pattern.Match] { imports.matches(in: source.code) }
 
     static func check(_ source: Source) -> [Finding] {

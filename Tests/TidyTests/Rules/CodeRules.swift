@@ -1,4 +1,4 @@
-/// A pattern that code in some places must not hold.
+/// A pattern that code in some places must not contain.
 struct CodeRule: CustomStringConvertible, Sendable {
     let description: String
     let remedy: String
@@ -14,7 +14,7 @@ struct CodeRule: CustomStringConvertible, Sendable {
         self.applies = applies
     }
 
-    /// Findings in all of the sources that the rule is about.
+    /// Returns the findings in all sources that the rule applies to.
     func check(_ sources: [Source]) -> [Finding] {
         let pattern = Pattern(pattern)
         return sources.filter { $0.isSwift && applies($0) }.flatMap { source in
@@ -35,13 +35,13 @@ extension CodeRule {
     @Sendable private static func isProduct(_ source: Source) -> Bool {
         source.isUnder("Sources", "Examples", "Tools/Sources")
     }
-    /// What an app links.
+    /// Returns `true` for sources that an app links.
     @Sendable private static func isInApps(_ source: Source) -> Bool {
         source.isUnder(
             "Sources/LiveActivityClient", "Sources/LiveActivityAttributes", "Sources/LiveActivityRegistration",
             "Sources/LiveActivityAPI", "Sources/JSONText", "Sources/IsletBasics")
     }
-    /// A command's or an app's own top: there only may work be started and words be printed.
+    /// Returns `true` for sources of libraries. Only the top level of a command or an app may start tasks and print.
     @Sendable private static func isLibrary(_ source: Source) -> Bool {
         isProduct(source) && !source.isUnder("Sources/islet", "Tools/Sources/islet-contract")
             && source.folders.allSatisfy { $0 != "Command" && $0 != "App" }
@@ -73,7 +73,7 @@ extension CodeRule {
         "a test that is not Swift Testing's", "write it with @Test and #expect", #"\bimport\s+XCTest\b|\bXCTAssert\w*"#,
         where: { $0.isUnder("Tests") })
 
-    /// The privacy manifest of the library names none of these.
+    /// APIs that need a reason. The library's privacy manifest names none of them.
     static let reasons = CodeRule(
         "an API for which Apple wants a reason", "do without it, or name the reason in PrivacyInfo.xcprivacy",
         #"\b(?:UserDefaults|systemUptime|mach_absolute_time|\w*[mM]odificationDate(?:Key)?|"#

@@ -1,5 +1,5 @@
-/// The package of checked builds gives its targets everything that their sources import. No ordinary build compiles it:
-/// what is missing would be seen by the next who looks for a race.
+/// Dependencies in the package of checked builds: each target must have every module that its sources import. No
+/// ordinary build compiles that package, so a missing module would be noticed only when somebody next looks for a race.
 enum Hardening {
     private static let system: Set<String> = [
         "Darwin", "Dispatch", "Foundation", "Glibc", "Musl", "Synchronization", "Testing",
@@ -21,14 +21,15 @@ enum Hardening {
         }
     }
 
-    /// The targets whose folder, a link to the one that is meant, leads nowhere.
+    /// Returns the targets whose folder, a link to the real one, does not resolve.
     static func lost(in manifest: String, isFolder: (_ path: String) -> Bool) -> [Finding] {
         names(in: manifest).keys.filter { name in
             !["Sources", "Tests"].contains { isFolder("Hardening/\($0)/\(name)") }
         }.map { Finding("Hardening/Sources/\($0)", "is no folder and no link to one", "link it to the target's") }
     }
 
-    /// What each target may import: every word of its description, and of the constants that it names.
+    /// Returns the modules that each target may import: every word of its description and of the constants that it
+    /// names.
     private static func names(in manifest: String) -> [String: Set<String>] {
         let starts = constants.matches(in: manifest)
         let values = Dictionary(

@@ -1,8 +1,8 @@
 import XcodeProjects
 
-/// What a rule about a project looks at beside it.
+/// Everything around a project that its rules look at.
 struct ProjectSurroundings: Sendable {
-    /// Every file of the repository that is text, from its root.
+    /// Every text file of the repository, by its path from the root.
     var files: Set<String>
     /// The modules of the package.
     var modules: Set<String>
@@ -29,7 +29,7 @@ extension XcodeProject {
     }
 }
 
-/// A rule about a project of Xcode. Nobody here has Xcode: what it would refuse has to be found without.
+/// A rule for an Xcode project. Xcode is not available here, so its errors have to be found without it.
 struct ProjectRule: CustomStringConvertible, Sendable {
     let description: String
     let check: @Sendable (XcodeProject, ProjectSurroundings) -> [Finding]
@@ -39,7 +39,7 @@ struct ProjectRule: CustomStringConvertible, Sendable {
     ]
 }
 
-// What the objects of a project say of each other, and of the files.
+// Rules about references between the objects of a project, and to files.
 extension ProjectRule {
     static let references = ProjectRule(description: "ids lead somewhere") { project, _ in
         var findings: [Finding] = []
@@ -64,7 +64,7 @@ extension ProjectRule {
             }
     }
 
-    /// Everything that looks like an id, keys of inner tables included.
+    /// Returns everything that looks like an id, keys of inner tables included.
     private static func ids(in value: PropertyValue, besides left: Set<String> = []) -> [(id: String, line: Int)] {
         switch value.form {
         case .text(let text): XcodeProject.isID(text) ? [(text, value.line)] : []
@@ -76,7 +76,8 @@ extension ProjectRule {
         }
     }
 
-    /// What is only spoken of, in the project's remarks about its targets and in a proxy, is not held by that.
+    /// Returns the objects that are reachable from the root. The project's attributes of targets and the fields of a
+    /// proxy do not count as references.
     private static func reached(from root: String, in project: XcodeProject) -> Set<String> {
         var reached: Set<String> = []
         var open = [root]
@@ -87,7 +88,7 @@ extension ProjectRule {
         return reached
     }
 
-    /// Which objects a field may name.
+    /// Kinds of objects that a field may name.
     private static let meant: [String: Set<String>] = [
         "buildConfigurationList": ["XCConfigurationList"],
         "buildConfigurations": ["XCBuildConfiguration"],

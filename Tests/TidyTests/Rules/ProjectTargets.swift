@@ -1,9 +1,9 @@
 import Foundation
 import XcodeProjects
 
-// What the targets of a project take in, and how they are built.
+// Rules about the members of a project's targets, and their build settings.
 extension ProjectRule {
-    /// The folders beside the project whose Swift files a target has.
+    /// Returns the folders beside the project whose Swift files belong to a target.
     private static func folders(of role: XcodeProject.Role) -> [String] {
         switch role {
         case .app: ["App", "Shared"]
@@ -78,7 +78,7 @@ extension ProjectRule {
     ) -> [String] {
         let wrong = wanted.sorted { $0.key < $1.key }.filter { configuration.settings[$0.key]?.text != $0.value }
             .map { "\($0.key) is not \($0.value)" }
-        // Both have a structure of that mark, and one of them may have it.
+        // The widget's source and the app's each have a `@main` structure, and a target may compile only one of them.
         let conditions = configuration.settings["SWIFT_ACTIVE_COMPILATION_CONDITIONS"]?.text ?? ""
         let isSet = conditions.split(separator: " ").contains("WIDGET_EXTENSION")
         guard isSet != (target.role == .extension) else { return wrong }
@@ -109,7 +109,7 @@ extension ProjectRule {
         }
     }
 
-    /// The settings that name a list, and what is missing in it.
+    /// Returns the settings that name a list, and a check of its content.
     private static func lists(of role: XcodeProject.Role?) -> [(String, ([String: Any]) -> [String])] {
         switch role {
         case .app:
@@ -144,7 +144,7 @@ extension ProjectRule {
 
     // MARK: - The package
 
-    /// The library of the package that a target links, and no other.
+    /// Returns the only library of the package that a target links.
     private static func product(of role: XcodeProject.Role) -> String {
         switch role {
         case .app: "LiveActivityClient"
@@ -186,7 +186,7 @@ extension ProjectRule {
             }
     }
 
-    /// Where a package lies, from the repository's root; `nil`: outside of it.
+    /// Returns the folder of a package from the repository's root; `nil` if it is outside.
     private static func root(of package: XcodeProject.Object, in project: XcodeProject) -> String? {
         var parts = project.folder.split(separator: "/").map(String.init)
         for part in (package.fields["relativePath"]?.text ?? "").split(separator: "/") {

@@ -1,4 +1,4 @@
-/// How long things may be.
+/// Limits of file and function lengths.
 enum Sizes {
     static let maximumFileLines = 400
     static let maximumFunctionLines = 70
@@ -6,7 +6,7 @@ enum Sizes {
 
     private static let reason = Pattern(#"\A//.*\b(?:table|machine)\b"#)
 
-    /// A machine or a table may be long, if its first line says so.
+    /// Checks files. A machine or a table may be long if its first line says so.
     static func files(_ source: Source) -> [Finding] {
         guard source.isSwift, reason.matches(in: source.text).isEmpty else { return [] }
         let lines = source.text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
@@ -24,7 +24,7 @@ enum Sizes {
         for (index, line) in source.text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .enumerated()
         where line.count > maximumColumns {
-            // Bytes first, since counting characters is slow; few lines come this far.
+            // Compare bytes first, because counting characters is slow. Few lines get past this.
             guard let text = String(line), text.count > maximumColumns else { continue }
             findings.append(
                 Finding(
@@ -49,7 +49,7 @@ enum Sizes {
         }
     }
 
-    /// The lines from a declaration to the end of its body; nil when it has none.
+    /// Returns the number of lines from a declaration to the end of its body; `nil` if it has none.
     private static func bodyLines(_ code: [UInt8], from start: Int) -> Int? {
         var (lines, parentheses, braces) = (1, 0, 0)
         for index in start..<code.count {
@@ -70,7 +70,8 @@ enum Sizes {
         return nil
     }
 
-    /// A head goes on in the next line when that begins with what can only continue one, or this one ends openly.
+    /// Returns `true` if a declaration's head continues in the next line: that line begins with a continuation, or this
+    /// one ends with a comma or `>`.
     private static func continues(_ code: [UInt8], after newline: Int) -> Bool {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         if let last = code[..<newline].last(where: { !isSpace($0) }),

@@ -1,12 +1,12 @@
-/// `docs/systems.md`: what the systems ask for, and the test that proves each line.
+/// Checks `docs/systems.md`: the requirements of the systems, and the test that proves each line.
 struct SystemsMap {
-    /// Every id that must have a row, once.
+    /// Every id that must have exactly one row.
     static let ids: [String] =
         numbers("B", 12) + ["B10w", "B12w"] + numbers("W", 11) + numbers("F", 10) + numbers("Fw", 5)
         + numbers("P", 9)
         + ["P2w"] + numbers("N", 8) + numbers("I", 32) + numbers("L", 25)
 
-    /// What an incident may wait for; nothing else may.
+    /// The features that an incident may wait for.
     private static let later: Set<String> = ["channels"]
 
     private let path: String
@@ -23,7 +23,7 @@ struct SystemsMap {
         self.rows = rows
     }
 
-    /// - Parameter text: The text of a file of the repository; `nil` when there is none.
+    /// - Parameter text: Returns the text of a file of the repository; `nil` if there is none.
     func check(ids: [String] = Self.ids, text: (String) -> String?) -> [Finding] {
         var findings: [Finding] = []
         for id in ids {
@@ -43,7 +43,7 @@ struct SystemsMap {
         return findings
     }
 
-    /// What is wrong with one proof: `[File](../path)`, alone or with the names of tests, or `later: …`.
+    /// Returns the mistakes in one proof: `[File](../path)`, alone or with the names of tests, or `later: …`.
     private func mistakes(_ id: String, _ proof: String, _ text: (String) -> String?) -> [String] {
         if proof.hasPrefix("later: ") {
             let isKnown = id.hasPrefix("L") && Self.later.contains(String(proof.dropFirst("later: ".count)))
@@ -62,7 +62,7 @@ struct SystemsMap {
         return names.contains { Self.heads(of: $0).contains(id) } ? [] : ["no test of \(file) begins with the id"]
     }
 
-    /// The ids that a test's name begins with: `B4 and B5: …` proves both.
+    /// Returns the ids at the beginning of a test's name: `B4 and B5: …` proves both.
     static func heads(of name: String) -> [String] {
         guard let colon = name.firstIndex(of: ":") else { return [] }
         return name[..<colon].split { !$0.isLetter && !$0.isNumber }.map(String.init)
@@ -72,7 +72,7 @@ struct SystemsMap {
 
     static func tests(in source: String) -> Set<String> { Set(declaration.matches(in: source).map(\.text)) }
 
-    /// What stands between back quotes.
+    /// Returns the texts between back quotes.
     private static func quoted(_ text: String) -> [String] {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false)
         return parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }

@@ -1,6 +1,6 @@
-/// Words that must not be in the repository.
+/// Words that the repository must not contain.
 enum Words {
-    // Put together, so that this file passes its own rules.
+    // Joined at run time, so that this file passes its own rules.
     private static let unfinished = Pattern(
         #"\b("# + ["FIX" + "ME", "TO" + "DO", "X" + "XX", "HA" + "CK"].joined(separator: "|") + #")\b"#)
     private static let machine = Pattern(
@@ -13,7 +13,7 @@ enum Words {
         }
     }
 
-    /// A path of one machine means nothing on the next.
+    /// Checks for paths of one machine, which mean nothing on another.
     static func machinePaths(_ source: Source) -> [Finding] {
         guard !source.isUnder("Tests", "script", ".ci") else { return [] }
         return machine.matches(in: source.text).map {
@@ -24,7 +24,7 @@ enum Words {
     }
 }
 
-/// Folders are named for the role of what is in them.
+/// A rule for names of folders: a folder is named for the role of its content.
 enum Folders {
     private static let empty: Set<String> = [
         "Utils", "Utilities", "Helpers", "Managers", "Models", "Common", "Misc", "Extensions",
@@ -37,9 +37,9 @@ enum Folders {
     }
 }
 
-/// What lies in the folders is what the manifest builds.
+/// A rule for the manifest: it builds every folder of sources.
 enum Manifest {
-    /// Each folder must be named as a target in the manifest, or as a path.
+    /// Checks that each folder is the name of a target or a path in the manifest.
     static func check(_ folders: [String], under top: String, manifest: String) -> [Finding] {
         folders.filter { !manifest.contains("\"\($0)\"") && !manifest.contains("\"\(top)/\($0)\"") }.map {
             Finding(

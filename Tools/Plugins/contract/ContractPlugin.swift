@@ -1,8 +1,10 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package contract`: runs `islet-contract` on the files that are named, on those of the targets that
-/// `--target` names (Xcode does, for those that were chosen), or on all of the package but its tests.
+/// `swift package contract`: runs `islet-contract` on source files.
+///
+/// The files are those that are named, or those of the targets that `--target` names, or else those of the whole
+/// package except its tests. Xcode passes `--target` for the chosen targets.
 @main
 struct ContractPlugin: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) throws {
@@ -18,15 +20,15 @@ struct ContractPlugin: CommandPlugin {
     }
 }
 
-/// What was asked for.
+/// The parsed arguments.
 struct Call {
     let targets: [String]
-    /// For the tool, as they were given.
+    /// The arguments for the tool, as given.
     private let arguments: [String]
-    /// No files are added: some are named, or the tool has something else to say.
+    /// `true` if no files are added, because some are named or the tool prints something else.
     private let isComplete: Bool
 
-    /// The tool's options that are followed by a value.
+    /// The tool's options that take a value.
     private static let optionsWithValue: Set<String> = ["--type", "--schema", "--check"]
 
     init(_ given: [String]) {
@@ -44,7 +46,7 @@ struct Call {
                 namesFiles = true
             }
         }
-        // An option without its value would take the first file for it.
+        // An option without its value would take the first file as its value.
         isComplete = namesFiles || isValue || !Set(arguments).isDisjoint(with: ["--help", "-h"])
     }
 
@@ -54,7 +56,7 @@ struct Call {
         process.arguments = arguments + (isComplete ? [] : files)
         try process.run()
         process.waitUntilExit()
-        // SwiftPM names the code, and exits with 1.
+        // SwiftPM prints the code and exits with 1.
         if process.terminationStatus != 0 { exit(process.terminationStatus) }
     }
 }

@@ -1,11 +1,11 @@
 package import JSONText
 
-/// An app's source, or as much of it as its contracts need.
+/// An app's source, or the part of it that its contracts need.
 package struct AppSource: Sendable {
     private let files: ParsedFiles
     private let index: DeclarationIndex
 
-    /// A contract, and what may be otherwise than it looks.
+    /// A contract, with warnings where the source leaves doubt.
     package struct Contract: Sendable {
         package let document: JSONValue
         package let warnings: [SourceWarning]
@@ -20,9 +20,8 @@ package struct AppSource: Sendable {
 
     /// Makes the contract of an attributes type.
     ///
-    /// - Parameters:
-    ///   - type: The attributes type; `nil`: the only one that there is.
-    ///   - schemas: JSON Schemas of types whose decoding the source does not tell, by name.
+    /// - Parameters: - type: The attributes type; `nil` for the only one. - schemas: JSON Schemas, by name, of types
+    ///   whose decoding the source does not show.
     package func contract(
         of type: String? = nil, schemas: [String: JSONValue] = [:]
     ) throws(SourceProblems) -> Contract {

@@ -2,13 +2,13 @@ import Foundation
 import JSONText
 import SourceContract
 
-/// Reads what the command line names.
+/// Reads the files of the command line.
 enum SourceFiles {
-    /// Larger files are not read.
+    /// Largest size of a file that is read, in bytes.
     static let maximumBytes = 8 << 20
     static let maximumFiles = 10_000
 
-    /// The files, and those of folders with everything beneath them, in the order of their names.
+    /// Returns the files, and those of folders with everything beneath them, in the order of their names.
     static func read(_ paths: [String]) throws(FileProblem) -> [Source] {
         var sources: [Source] = []
         for path in paths.flatMap(files) {
@@ -44,7 +44,7 @@ enum SourceFiles {
         }
     }
 
-    /// A contract that was made before: of anything else nothing could be said to break.
+    /// Reads an existing contract. Changes to anything else could not be judged.
     static func contract(_ path: String) throws(FileProblem) -> JSONValue {
         let value = try json(path)
         guard value.object?["attributesType"]?.string != nil, value.object?["contentState"]?.object != nil else {
@@ -56,7 +56,7 @@ enum SourceFiles {
     }
 
     private static func bytes(_ path: String) throws(FileProblem) -> Data {
-        // At the end of a file there is nothing: of an empty one, too.
+        // Reading at the end of a file, or an empty file, returns `nil`.
         guard let handle = FileHandle(forReadingAtPath: path),
             let data = try? handle.read(upToCount: maximumBytes + 1) ?? Data()
         else { throw FileProblem("\(path) cannot be read") }
@@ -65,7 +65,7 @@ enum SourceFiles {
     }
 }
 
-/// Why a file is of no use.
+/// The reason why a file cannot be used.
 struct FileProblem: Error, CustomStringConvertible {
     let description: String
 

@@ -2,11 +2,11 @@ import JSONText
 import SourceContract
 import Testing
 
-/// What breaks when a build of the app with one contract takes the place of one with another.
+/// Changes that break when a build of the app with one contract replaces a build with another.
 struct ComparisonTests {
     private static let nothing: [String] = []
 
-    /// Members of the content state before and after, and whom the change breaks.
+    /// Members of the content state before and after, and the builds or activities that break.
     private static let changes: [(before: String, after: String, broken: [String])] = [
         ("var a: Int", "var a: Int", nothing),
         ("var a: Int", "var a: Int; var b: String", ["/contentState/b running"]),
@@ -65,22 +65,22 @@ struct ComparisonTests {
         (n("var a: N"), n("var a: N?"), ["/contentState/a older", "/contentState/a older"]),
         (n("var a: [N?]"), n("var a: [N]"), ["/contentState/a/* running"]),
         (n("var a: N?"), n("var a: N?", "var x: Double"), ["/contentState/a/x older"]),
-        // The same words for what has become something else.
+        // Types with unchanged descriptions whose content has changed.
         (n("var a: [N]"), n("var a: [N]", "var x: Int; var y: Int"), ["/contentState/a/*/y running"]),
-        // Floats.
+        // Floating-point numbers.
         ("var a: Float", "var a: Double", ["/contentState/a older"]),
         ("var a: Double", "var a: Float", ["/contentState/a running"]),
         ("var a: TimeInterval", "var a: Double", nothing), ("var a: CGFloat", "var a: Double", nothing),
         ("var a: Decimal", "var a: Double", nothing), ("var a: Int", "var a: Float", ["/contentState/a older"]),
         ("var a: Date", "var a: Decimal", ["/contentState/a older", "/contentState/a running"]),
-        // Elements one by one.
+        // Elements of fixed number and order.
         ("var a: PartialRangeFrom<Int64>", "var a: Duration", ["/contentState/a running"]),
         (
             "var a: Duration", "var a: ClosedRange<Int64>",
             ["/contentState/a older", "/contentState/a running"]
         ),
         ("var a: Range<Int>", "var a: ClosedRange<Int>", nothing),
-        // Keys and values.
+        // Keys and values of dictionaries.
         ("var a: [UUID: Int]", "var a: [Date: Int]", ["/contentState/a/key older", "/contentState/a/key running"]),
         ("var a: [UUID: Int]", "var a: [Int]", ["/contentState/a older", "/contentState/a running"]),
         ("var a: [String: Bool]", "var a: [Int: Bool]", ["/contentState/a running"]),
@@ -92,7 +92,7 @@ struct ComparisonTests {
         ),
     ]
 
-    /// Members beside a struct.
+    /// Returns members together with a nested struct.
     private static func n(_ members: String, _ inner: String = "var x: Int") -> String {
         "\(members); struct N: Codable { \(inner) }"
     }

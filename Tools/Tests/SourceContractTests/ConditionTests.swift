@@ -2,9 +2,9 @@ import JSONText
 import SourceContract
 import Testing
 
-/// What an `#if` says on an iPhone, and what happens where that cannot be told.
+/// Results of `#if` on an iPhone, and of conditions that cannot be decided.
 struct ConditionTests {
-    /// `true`: the first clause is an iPhone's, `false`: the `#else` is, `nil`: nobody can tell.
+    /// `true` if the first clause is an iPhone's, `false` if the `#else` is, `nil` if it cannot be decided.
     private static let conditions: [(condition: String, value: Bool?)] = [
         ("true", true), ("false", false), ("(true)", true), ("!false", true), ("!(os(iOS))", false),
         ("os(iOS)", true), ("os(macOS)", false), ("os(watchOS)", false), ("os(Linux)", false), ("os(Haiku)", nil),
@@ -39,7 +39,7 @@ struct ConditionTests {
         #expect(required(state(clauses)) == names, "\(clauses)")
     }
 
-    /// Source around which nothing is undecided but the one thing that counts.
+    /// Source in which only the relevant condition is undecided.
     private static let undecided: [(what: String, source: String)] = [
         ("`a`", state("#if DEBUG\nvar a: Int\n#else\nstatic let b = 1\n#endif")),
         ("`a`", state("#if DEBUG\nstatic let b = 1\n#else\nvar a: Int\n#endif")),
@@ -85,7 +85,7 @@ struct ConditionTests {
 
     private func state(_ members: String) -> String { Self.state(members) }
 
-    /// The required members of the content state; `nil`: there is no contract.
+    /// Returns the required members of the content state; `nil` if there is no contract.
     private func required(_ source: String) -> [String]? {
         let contract = try? AppSource([Source(name: "A.swift", text: source)]).contract()
         return contract?.document.object?["contentState"]?.object?["required"]?.array?.compactMap(\.string)

@@ -3,8 +3,8 @@ import JSONText
 import SourceContract
 import Testing
 
-/// The corpus of the server's tests, which compile the same sources: each contract that they check is what comes out
-/// of the source. With `WRITE_CORPUS=1` in the environment they are written instead.
+/// The corpus of the server's tests, which compile the same sources: each of their contracts must equal the tool's
+/// output. With `WRITE_CORPUS=1` in the environment the contracts are written instead.
 struct CorpusTests {
     private static let tests = root.appending(path: "Tests/ContractCorpusTests")
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

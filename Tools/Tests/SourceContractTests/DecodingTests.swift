@@ -2,9 +2,9 @@ import JSONText
 import SourceContract
 import Testing
 
-/// What decides in another place than the properties, and what only looks as if it did.
+/// Decoding that is decided elsewhere than in the properties, and code that only looks as if it were.
 struct DecodingTests {
-    /// Words of the refusal; `nil`: there is a contract.
+    /// Words of the refusal; `nil` if there is a contract.
     private static let cases: [(words: String?, source: String)] = [
         // A superclass.
         (
@@ -72,7 +72,7 @@ struct DecodingTests {
             struct A: ActivityAttributes { struct ContentState: Codable, P { var a: Int } }
             """
         ),
-        // Overloads that the compiler's code would call, and functions that it does not.
+        // Overloads that the compiler's code would call, and functions that it does not call.
         (
             "this changes how every type is decoded",
             "extension KeyedDecodingContainer { func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? "

@@ -2,12 +2,12 @@ import JSONText
 import SourceContract
 import Testing
 
-/// Contracts that a hand has written or changed, against those of source: what a hand adds counts as well.
+/// Contracts that a person has written or changed, against those from source. Additions by hand count as well.
 struct HandWrittenTests {
     private static let nothing: [String] = []
     private static let both = ["/contentState/a older", "/contentState/a running"]
 
-    /// Schemas of one member before and after, and whom the change breaks.
+    /// Schemas of one member before and after, and the builds or activities that break.
     private static let changes: [(before: JSONValue, after: JSONValue, broken: [String])] = [
         // Without hints.
         (["type": "string"], ["type": "string", "x-swift": "String"], nothing),
@@ -41,7 +41,7 @@ struct HandWrittenTests {
             ["oneOf": [["type": "string"], ["type": "number"]]], ["/contentState/a older"]
         ),
         (["oneOf": [["type": "string"], ["type": "integer"]]], ["oneOf": [["type": "string"]]], both),
-        // Ranges with their bounds' type said once.
+        // Ranges whose bounds' type is stated once.
         (
             ["type": "array", "x-swift": "ClosedRange", "items": ["type": "integer", "x-swift": "Int"]],
             [
@@ -56,7 +56,7 @@ struct HandWrittenTests {
         #expect(found(before, after) == broken.sorted())
     }
 
-    /// A keyword, the bound and one that is narrower.
+    /// A keyword, a bound, and a narrower bound.
     private static let bounds: [(type: String, keyword: String, wide: JSONValue, narrow: JSONValue)] = [
         ("number", "minimum", 0, 1), ("number", "maximum", 1, 0.5), ("number", "exclusiveMinimum", -1, 0),
         ("number", "exclusiveMaximum", 10, 9.5), ("integer", "minimum", 0, 1), ("integer", "maximum", 5, 4),
@@ -91,7 +91,7 @@ struct HandWrittenTests {
         }
     }
 
-    /// Each fits into the other's bound, though it is written in another way.
+    /// Pairs in which each bound fits into the other's, although it is written differently.
     private static let inside: [(reader: JSONValue, writer: JSONValue)] = [
         (["type": "number", "minimum": 0], ["type": "number", "exclusiveMinimum": 0]),
         (["type": "number", "exclusiveMinimum": 0], ["type": "number", "minimum": 1]),

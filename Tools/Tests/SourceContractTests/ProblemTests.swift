@@ -2,11 +2,11 @@ import JSONText
 import SourceContract
 import Testing
 
-/// What cannot be told from the source is said, with its place and what to do.
+/// Problems of the source, each with its place and its fix.
 struct ProblemTests {
     struct Case: CustomTestStringConvertible {
         let state: String
-        /// The line, within the state, and the column of the first problem, and words of its message.
+        /// The first problem: its line within the state, its column, and words of its message.
         let line: Int
         let column: Int
         let words: String

@@ -2,7 +2,7 @@ import Foundation
 import JSONText
 import Testing
 
-/// `islet-contract` itself: what stands where, and with which code it exits.
+/// `islet-contract` itself: its output, and its exit codes.
 struct ProgramTests {
     private static let state = "struct ContentState: Codable { var step: Int }"
     private static let source = "struct A: ActivityAttributes { \(state)\nvar id: String }"
@@ -38,7 +38,7 @@ struct ProgramTests {
             let run = try Program.run([folder], files: files)
             #expect(run.code == 0 && run.output.contains("\"number\""), "\(run)")
         }
-        // Problems name the files in the order of their names, on every file system.
+        // Problems list the files in the order of their names, on every file system.
         let broken = ["App/a.swift": "struct {", "App/b.swift": "struct {", "App/c.swift": "struct {"]
         let lines = try Program.run(["App"], files: broken).errors.split(separator: "\n").map { $0.prefix(11) }
         #expect(lines == ["App/a.swift", "App/b.swift", "App/c.swift"])

@@ -1,1 +1,1 @@
-// Nothing to call: linking it is enough.
+// There is nothing to call. Linking it is enough.

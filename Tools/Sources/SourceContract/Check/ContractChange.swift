@@ -1,16 +1,16 @@
 package import JSONText
 
-/// A difference between two contracts on which something breaks.
+/// A breaking difference between two contracts.
 package struct ContractChange: Sendable, Hashable, CustomStringConvertible {
     package enum Victim: String, Sendable, Hashable {
-        /// Builds of the app that are out there are sent states and attributes of the new contract.
+        /// Installed builds of the app receive states and attributes of the new contract.
         case olderBuilds = "older app builds"
-        /// Cards that run while the app is updated hold states and attributes of the old contract.
+        /// Cards that run during the app's update hold states and attributes of the old contract.
         case runningActivities = "running activities"
     }
 
     package let victim: Victim
-    /// The place: `/contentState/eta`.
+    /// The place of the difference, such as `/contentState/eta`.
     package let pointer: JSONPointer
     package let problem: String
 
@@ -19,7 +19,7 @@ package struct ContractChange: Sendable, Hashable, CustomStringConvertible {
 
 /// Compares two contracts of one activity type.
 package enum ContractComparison {
-    /// What breaks when an app with the new contract takes the place of one with the old.
+    /// Returns the differences that break when an app with the new contract replaces one with the old.
     package static func changes(from old: JSONValue, to new: JSONValue) -> [ContractChange] {
         var changes: [ContractChange] = []
         let names = (old.object?["attributesType"], new.object?["attributesType"])

@@ -1,8 +1,9 @@
 import JSONText
 
-/// A hand may have added them; what is made of source has those of the integer types and of ranges alone.
+/// Bounds in schemas. Schemas from source have only the bounds of integer types and ranges; people may have added
+/// others.
 extension Form {
-    /// The bounds outside of which some of what is written may lie.
+    /// Returns the bounds that some of the other form's values may exceed.
     func narrowerBounds(than other: Form) -> [String] {
         var narrower: [String] = []
         func check(_ keyword: String, _ holds: (Double) -> Bool) {

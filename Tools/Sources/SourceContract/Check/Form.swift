@@ -1,18 +1,18 @@
 import JSONText
 
-/// What a schema of a contract says, behind references and apart from `null`.
+/// The content of a contract's schema, with references resolved and without `null`.
 struct Form {
     let schema: JSONObject
     let takesNull: Bool
     let takesAnything: Bool
-    /// Where it stands, if it is referred to.
+    /// The reference by which the schema was reached, if any.
     let reference: String?
 
     init(_ value: JSONValue, in top: JSONValue) {
         var value = value
         var takesNull = false
         var last: String?
-        // Contracts have no circles of references alone; those of other hands are cut.
+        // Generated contracts have no cycles that consist of references alone. In other contracts the cycle is cut.
         for _ in 0..<16 {
             if let reference = value.object?["$ref"]?.string {
                 last = reference
@@ -33,7 +33,7 @@ struct Form {
         self.takesNull = takesNull || types.contains("null") || takesAnything
     }
 
-    /// JSON's type; integers are numbers.
+    /// JSON's type. Integers are numbers.
     var kind: String? {
         let types = (schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string].compactMap { $0 })
             .filter { $0 != "null" }
@@ -47,15 +47,15 @@ struct Form {
     var isRange: Bool { swiftName == "Range" || swiftName == "ClosedRange" }
     var properties: JSONObject { schema["properties"]?.object ?? [:] }
     var required: [String] { schema["required"]?.array?.compactMap(\.string) ?? [] }
-    /// What stands at each place; a range may say its bounds' type once.
+    /// The schemas of an array's elements by position. A range may state the type of both bounds once.
     var prefix: [JSONValue]? {
         schema["prefixItems"]?.array ?? (isRange ? schema["items"].map { [$0, $0] } : nil)
     }
 
-    /// What one of several schemas has to fit.
+    /// Returns the schemas of a keyword such as `anyOf`.
     func branches(_ keyword: String) -> [JSONValue]? { schema[keyword]?.array }
 
-    /// What a dictionary's values are.
+    /// The schema of a dictionary's values.
     var items: JSONValue? {
         guard let items = schema["additionalProperties"], items.bool == nil else { return nil }
         return items
@@ -79,7 +79,7 @@ struct Form {
         "number", "Double", "TimeInterval", "CGFloat", "Float", "Decimal",
     ]
 
-    /// Whether a scalar of this type is decoded from what one of another type is written as, and means the same.
+    /// Returns `true` if this scalar type decodes everything that the other type encodes, with the same meaning.
     func takesWhat(_ other: Form) -> Bool {
         guard let kind, kind == other.kind else { return kind == nil && schema == other.schema }
         let (name, written) = (scalarName ?? kind, other.scalarName ?? kind)
@@ -92,17 +92,17 @@ struct Form {
             let isSingle = name == "Float" && written != "Float"
             return Self.integers[written] != nil || (Self.floating.contains(written) && !isSingle)
         }
-        // Any text is a String; not every text is a UUID.
+        // Any text is a String, but not every text is a UUID.
         return name == "String" || name == "string"
     }
 
-    /// The Swift name; without one JSON's, by which alone an integer is told from other numbers.
+    /// The Swift name, or JSON's without one. Only JSON's name then distinguishes integers from other numbers.
     private var scalarName: String? {
         swiftName
             ?? (schema["type"]?.array?.compactMap(\.string) ?? [schema["type"]?.string ?? ""]).first { $0 != "null" }
     }
 
-    /// The whole numbers that its type has.
+    /// The range of whole numbers of its type.
     var wholeNumbers: ClosedRange<Double>? {
         guard let bits = scalarName.flatMap({ Self.integers[$0] }) else { return nil }
         func power(_ bits: Int) -> Double { Double(sign: .plus, exponent: bits, significand: 1) }
@@ -111,7 +111,7 @@ struct Form {
 }
 
 extension JSONObject {
-    /// Whether something in it is said elsewhere.
+    /// `true` if it contains a reference.
     var hasReferences: Bool { JSONValue.object(self).hasReferences }
 }
 

@@ -1,6 +1,6 @@
 import JSONText
 
-/// Whether the type that one schema describes decodes whatever fits another.
+/// A comparison of two schemas: does the type of the reader's schema decode everything that fits the writer's?
 struct SchemaReading {
     struct Problem {
         let pointer: JSONPointer
@@ -9,11 +9,11 @@ struct SchemaReading {
 
     private let reader: JSONValue
     private let writer: JSONValue
-    /// What is written has the new form; else the old.
+    /// `true` if the writer uses the new contract, `false` if it uses the old one.
     private let isNewWriter: Bool
     private var path: [String] = []
     private var problems: [Problem] = []
-    /// Pairs that are compared already, by reference where there is one, since types contain themselves.
+    /// Pairs that were compared already, by reference where there is one, because types may contain themselves.
     private var seen: Set<[String]> = []
 
     init(reader: JSONValue, writer: JSONValue, isNewWriter: Bool) {
@@ -69,7 +69,7 @@ struct SchemaReading {
         }
     }
 
-    /// Several schemas, of which a hand has written that one fits: each with the one in the same place.
+    /// Compares hand-written alternatives, each with the one at the same position.
     private mutating func branches(_ read: [JSONValue], _ written: [JSONValue]) {
         guard read.count == written.count else { return note("one of several is read, and of others written") }
         for (known, other) in zip(read, written) { compare(known, other) }

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// What an `#if` says on an iPhone, where this can be told.
+/// Evaluates `#if` conditions for an iPhone, where this is possible.
 enum Condition {
     /// Modules that every iPhone has, and modules that none has.
     private static let modules: Set<String> = [
@@ -26,7 +26,7 @@ enum Condition {
         return nil
     }
 
-    /// Operands and operators by turns; `&&` binds closer than `||`.
+    /// Evaluates alternating operands and operators. `&&` binds more tightly than `||`.
     private static func value(of elements: [ExprSyntax]) -> Bool? {
         func isOperator(_ element: ExprSyntax, _ text: String) -> Bool {
             element.as(BinaryOperatorExprSyntax.self)?.operator.text == text
@@ -52,7 +52,8 @@ enum Condition {
         }
     }
 
-    /// The clause that an iPhone takes: `nil` when that cannot be told, and one without elements when it takes none.
+    /// Returns the clause that an iPhone takes. `isDecided` is `false` if this cannot be determined; the clause has no
+    /// elements if none is taken.
     static func clause(of directive: IfConfigDeclSyntax) -> (isDecided: Bool, clause: IfConfigClauseSyntax?) {
         for clause in directive.clauses {
             guard let condition = clause.condition else { return (true, clause) }

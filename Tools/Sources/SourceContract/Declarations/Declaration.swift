@@ -4,38 +4,38 @@ import SwiftSyntax
 struct Declaration {
     enum Kind: Sendable {
         case structure, enumeration, classType, actor, protocolType, alias
-        /// A type from elsewhere that an extension adds to.
+        /// A type from another module that an extension adds to.
         case foreign
     }
 
     let kind: Kind
     let name: String
-    /// The type that it is declared in.
+    /// The type that contains the declaration.
     let parent: Int?
     let node: DeclSyntax
-    /// Seen in its own file alone.
+    /// `true` if only its own file can see it.
     let isPrivate: Bool
     let generics: [String]
-    /// The undecided `#if` that it stands in.
+    /// The undecided `#if` around it.
     let condition: Syntax?
-    /// It stands in an extension of its parent, from where what is around the parent is not seen.
+    /// `true` if it is in an extension of its parent. The scopes around the parent are not visible from there.
     var isInExtension = false
     var inherited: [TypeSyntax] = []
     var members: [Member] = []
-    /// Types declared in it, by name.
+    /// Nested types, by name.
     var children: [String: [Int]] = [:]
     var attributes: [AttributeSyntax] = []
 
     struct Member {
         let node: DeclSyntax
         let isInExtension: Bool
-        /// The undecided `#if` that it stands in.
+        /// The undecided `#if` around it.
         let condition: Syntax?
     }
 }
 
 extension Declaration {
-    /// A declaration's kind, name and the rest; `nil` for what declares no type.
+    /// Makes a declaration from its node; `nil` if the node declares no type.
     init?(_ node: DeclSyntax, parent: Int?, condition: Syntax?) {
         func make(
             _ kind: Kind, _ name: TokenSyntax, _ generics: GenericParameterClauseSyntax?,
@@ -71,6 +71,6 @@ extension Declaration {
 }
 
 extension TokenSyntax {
-    /// A name without the backticks that may stand around it.
+    /// The name without backticks.
     var plainText: String { identifier?.name ?? text }
 }

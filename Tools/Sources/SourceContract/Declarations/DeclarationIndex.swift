@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// All types of all files, by where they are declared.
+/// All types of all files, by the place of their declaration.
 struct DeclarationIndex {
     private(set) var all: [Declaration] = []
     private(set) var top: [String: [Int]] = [:]
@@ -66,7 +66,8 @@ struct DeclarationIndex {
 
     // MARK: - Extensions
 
-    /// An extension may be of a type that another one declares: they are taken until no more can be.
+    /// Applies extensions. An extension may extend a type that another extension declares, so they are applied until
+    /// none is left that can be.
     private mutating func takeExtensions() {
         var isLast = false
         while !extensions.isEmpty {
@@ -113,7 +114,7 @@ struct DeclarationIndex {
         return all[found].kind == .alias ? nil : found
     }
 
-    /// What a plain alias of a type of these files stands for.
+    /// Returns the type of these files that a plain alias stands for.
     private func unaliased(_ id: Int) -> Int {
         var id = id
         for _ in 0..<8 {
@@ -133,7 +134,8 @@ struct DeclarationIndex {
 
     // MARK: - Looking up
 
-    /// Those of some declarations that can be seen in a node's file: its own private ones hide those of others.
+    /// Returns the declarations that are visible in a node's file. A file's own private types hide those of other
+    /// files.
     func visible(_ ids: [Int], from node: Syntax) -> [Int] {
         let seen = ids.filter { !all[$0].isPrivate || all[$0].node.root.id == node.root.id }
         let own = seen.filter { all[$0].isPrivate }
@@ -142,12 +144,12 @@ struct DeclarationIndex {
 
     func path(_ id: Int) -> [String] { (all[id].parent.map(path) ?? []) + [all[id].name] }
 
-    /// The names of the generic parameters of a type and of those around it, the outermost first.
+    /// Returns the names of the generic parameters of a type and of the types around it, the outermost first.
     func generics(_ id: Int) -> [String] { (all[id].parent.map(generics) ?? []) + all[id].generics }
 }
 
 extension TypeSyntax {
-    /// The names of `A.B.C`, without generic arguments; none for what is no such type.
+    /// The names in `A.B.C`, without generic arguments; empty for any other type.
     var pathNames: [String] {
         if let type = self.as(IdentifierTypeSyntax.self) { return [type.name.plainText] }
         if let type = self.as(MemberTypeSyntax.self) {
@@ -158,7 +160,7 @@ extension TypeSyntax {
         return []
     }
 
-    /// The protocols, or the class, that an inherited type names, compositions taken apart.
+    /// The protocols and the class that an inherited type names, with compositions split.
     var inheritedTypes: [TypeSyntax] {
         if let type = self.as(CompositionTypeSyntax.self) { return type.elements.flatMap(\.type.inheritedTypes) }
         if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.inheritedTypes }

@@ -1,7 +1,7 @@
 import SwiftParser
 import SwiftSyntax
 
-/// Files, parsed, and the way back from a node of theirs to its place.
+/// Parsed files, and the way from a node to its place.
 struct ParsedFiles {
     let trees: [SourceFileSyntax]
     private let converters: [SyntaxIdentifier: SourceLocationConverter]
@@ -24,7 +24,7 @@ struct ParsedFiles {
         return Place(file: location.file, line: location.line, column: location.column)
     }
 
-    /// The first thing of each file that is no Swift.
+    /// The first syntax error of each file.
     var syntaxProblems: [SourceProblem] {
         trees.filter(\.hasError).map { tree in
             let finder = FirstSyntaxError(viewMode: .all)

@@ -1,6 +1,6 @@
 /// A file of Swift source.
 package struct Source: Sendable {
-    /// Its path, as messages name it.
+    /// The path that messages show.
     package let name: String
     package let text: String
 
@@ -10,7 +10,7 @@ package struct Source: Sendable {
     }
 }
 
-/// A place in a file, both counted from 1; columns count UTF-8 bytes, as the compiler's do.
+/// A place in a file, both counted from 1. Columns count UTF-8 bytes, as the compiler's do.
 package struct Place: Sendable, Hashable, CustomStringConvertible {
     package let file: String
     package let line: Int

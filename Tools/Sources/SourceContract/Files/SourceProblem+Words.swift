@@ -1,5 +1,5 @@
 extension SourceProblem.Kind {
-    /// What is wrong, and what to do about it.
+    /// The problem, and how to fix it.
     var words: (problem: String, fix: String) {
         switch self {
         case .notSwift: ("this is not Swift as the parser knows it", "mend it until it compiles")
@@ -22,7 +22,7 @@ extension SourceProblem.Kind {
         }
     }
 
-    /// What decides in another place what is decoded.
+    /// Words for decoding that is decided elsewhere.
     private var hidden: (problem: String, fix: String) {
         switch self {
         case .handWritten(let name):

@@ -1,4 +1,4 @@
-/// Something in the source of which no contract can be made.
+/// A place in the source that prevents a contract.
 package struct SourceProblem: Error, Sendable, Hashable, CustomStringConvertible {
     package let place: Place
     package let kind: Kind
@@ -43,7 +43,7 @@ package struct SourceProblem: Error, Sendable, Hashable, CustomStringConvertible
     package var description: String { "\(place): error: \(kind.words.problem); \(kind.words.fix)" }
 }
 
-/// Something that may be otherwise than it looks.
+/// A place in the source that may differ from its appearance.
 package struct SourceWarning: Sendable, Hashable, CustomStringConvertible {
     package let place: Place
     package let words: String
@@ -51,7 +51,7 @@ package struct SourceWarning: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(place): warning: \(words)" }
 }
 
-/// Why there is no contract: at least one problem, in the order in which they were met.
+/// The reason why there is no contract: at least one problem, in order of discovery.
 package struct SourceProblems: Error, Sendable, CustomStringConvertible {
     package let all: [SourceProblem]
 

@@ -1,15 +1,14 @@
 import JSONText
 
-/// A schema of the caller's as a part of a contract's. It was complete in itself: what it says of its top, and of its
-/// own definitions, is said in another place now.
+/// A schema from the caller as a part of a contract's schema. References to its root and to its own definitions are
+/// rewritten, because both move.
 struct GivenSchema {
     private(set) var schema: JSONValue
     /// Its own definitions, by their new names.
     private(set) var definitions: JSONObject = [:]
 
-    /// - Parameters:
-    ///   - name: What it is called among the definitions.
-    ///   - free: A name for a definition of its own that no other has.
+    /// - Parameters: - name: The name of the schema among the definitions. - free: Returns an unused name for one of
+    ///   its own definitions.
     init(_ given: JSONValue, named name: String, free: (String) -> String) {
         schema = given
         guard var object = given.object else { return }

@@ -1,6 +1,6 @@
 import JSONText
 
-/// Writes what was read as a JSON Schema 2020-12.
+/// Writes the result as a JSON Schema 2020-12.
 struct SchemaWriter {
     private let source: ContractSource
     private let root: Instance
@@ -14,7 +14,7 @@ struct SchemaWriter {
         self.root = root
     }
 
-    /// The schema of one type, complete in itself.
+    /// Returns the schema of one type, complete in itself.
     static func schema(of root: Instance, in source: ContractSource) -> JSONValue {
         var writer = SchemaWriter(source, root)
         var top: JSONObject = ["$schema": "https://json-schema.org/draft/2020-12/schema"]
@@ -71,7 +71,7 @@ struct SchemaWriter {
         return ["$ref": .string("#/$defs/\(name)")]
     }
 
-    /// The type's name; with those of the types around it, or a number, where two have the same.
+    /// Returns the type's name. If two types have the same one, it adds the names of the types around it, or a number.
     private func freeName(for instance: Instance) -> String {
         let path = source.index.path(instance.declaration)
         let suffix = Self.plain(instance.arguments.map { words($0) }.joined(separator: "-"))
@@ -83,7 +83,7 @@ struct SchemaWriter {
         return (2...).lazy.map { "\(last)-\($0)" }.first { !taken.contains($0) } ?? last
     }
 
-    /// What may stand in the fragment of a URI as it is.
+    /// Returns the text with only the characters that a URI's fragment may contain unescaped.
     private static func plain(_ text: String) -> String {
         String(
             text.unicodeScalars.map { scalar -> Character in

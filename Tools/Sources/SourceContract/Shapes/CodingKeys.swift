@@ -3,15 +3,16 @@ import SwiftSyntax
 
 /// A case of an enum of coding keys.
 struct CodingKeyCase {
-    /// What it is the key of.
+    /// The name of the member.
     let name: String
-    /// What stands in the JSON.
+    /// The key in the JSON.
     let text: String
     let node: Syntax
 }
 
 extension ContractSource {
-    /// The keys that a type lists itself; `nil`: it does not, and its members' names are the keys.
+    /// Returns the keys that a type lists itself. Returns `nil` if it lists none, so that its members' names are the
+    /// keys.
     mutating func codingKeys(_ name: String, of id: Int) -> [CodingKeyCase]? {
         guard let found = index.all[id].children[name]?.first else { return nil }
         let declaration = index.all[found]
@@ -26,7 +27,7 @@ extension ContractSource {
         return keys(of: target)
     }
 
-    /// The enum itself, or the one that an alias names.
+    /// Returns the enum itself, or the enum that an alias names.
     private func enumeration(_ id: Int) -> Int? {
         let declaration = index.all[id]
         if declaration.kind == .enumeration { return id }

@@ -1,7 +1,7 @@
 import JSONText
 import SwiftSyntax
 
-/// What types of these files are decoded from: the code that the compiler writes for them (SE-0166, SE-0295).
+/// The decoding of these files' types: the code that the compiler writes for them (SE-0166, SE-0295).
 extension ContractSource {
     mutating func definition(of instance: Instance) -> Definition? {
         let declaration = index.all[instance.declaration]
@@ -49,7 +49,7 @@ extension ContractSource {
     }
 
     private mutating func field(_ property: StoredProperty, key: String, _ scope: Scope) -> Field? {
-        // A constant that has its value already is never decoded.
+        // A constant with an initial value is never decoded.
         if property.isLet, property.value != nil { return nil }
         if let condition = property.condition {
             note(condition, .conditional("`\(property.name)`"))
@@ -79,19 +79,22 @@ extension ContractSource {
 
     // MARK: - Raw values
 
-    /// Whether the standard library decodes a type from its raw value, and the compiler writes nothing for it.
+    /// Returns `true` if the standard library decodes the type from its raw value, so that the compiler writes no
+    /// decoding.
     func isRawRepresentable(_ id: Int) -> Bool {
         !protocols(of: id).isDisjoint(with: ["RawRepresentable", "OptionSet"])
     }
 
-    /// A struct or class that is decoded from its raw value. What a computed one may be only its code says.
+    /// Returns the definition of a struct or class that is decoded from its raw value. The type of a computed raw value
+    /// is known only to its code.
     private mutating func rawRepresentable(_ instance: Instance) -> Definition? {
         let id = instance.declaration
         guard let property = storedProperties(of: instance).first(where: { $0.name == "rawValue" }) else {
             note(index.all[id].node, .computedRawValue(index.all[id].name))
             return nil
         }
-        // Of a raw value of another type than the standard library's nothing is known there: the compiler writes it.
+        // The standard library decodes only its own types of raw values. For any other type the compiler writes the
+        // decoding.
         guard let resolved = try? type(of: property, scope(of: instance)), case .scalar(let scalar) = resolved.shape,
             scalar.isRawType
         else { return index.all[id].kind == .structure ? object(instance) : classDefinition(instance) }
@@ -110,7 +113,8 @@ extension ContractSource {
 
     // MARK: - Classes
 
-    /// A class whose superclass is Codable inherits its `init(from:)`: of its own properties nothing is decoded.
+    /// Returns the definition of a class. A class whose superclass is Codable inherits its `init(from:)`, so its own
+    /// properties are not decoded.
     private mutating func classDefinition(_ instance: Instance) -> Definition? {
         guard let parent = superclass(of: instance.declaration), isDecodable(parent) else { return object(instance) }
         guard !noteForeignDecoding(parent) else { return nil }

@@ -13,7 +13,7 @@ extension ContractSource {
             }
             return rawCases(instance, raw)
         }
-        // Most often one that takes raw values that it does not know: from its cases nothing is decoded.
+        // Usually such an enum accepts unknown raw values, so its cases are not decoded.
         guard !isRawRepresentable(instance.declaration) else {
             note(declaration.node, .computedRawValue(declaration.name))
             return nil
@@ -21,7 +21,7 @@ extension ContractSource {
         return cases(instance)
     }
 
-    /// The type of an enum's raw values, if it has some.
+    /// Returns the type of an enum's raw values, if it has any.
     private func rawType(of id: Int) -> Scalar? {
         guard let first = index.all[id].inherited.first,
             let resolved = try? resolve(first, Scope(declaration: index.all[id].parent)),
@@ -62,7 +62,7 @@ extension ContractSource {
         return .raw(raw, values)
     }
 
-    /// The raw value that the compiler gives to a case that has none of its own: one more than the one before.
+    /// Returns the compiler's raw value for a case without one of its own: one more than the one before.
     private static func following(_ value: JSONValue?) -> JSONValue? {
         guard let value else { return 0 }
         guard case .number(let number) = value else { return nil }
@@ -111,7 +111,7 @@ extension ContractSource {
             if elements.contains(where: { $0.name.plainText == name && $0.id != element.id }) {
                 note(element, .caseTwice(name))
             }
-            // A case that CodingKeys leaves out is never decoded.
+            // A case that CodingKeys omits is never decoded.
             guard let key = keys == nil ? name : keys?.first(where: { $0.name == name })?.text else { continue }
             cases.append((key, fields(of: element, instance.declaration, scope)))
         }

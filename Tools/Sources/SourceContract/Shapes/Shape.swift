@@ -1,19 +1,19 @@
 import JSONText
 
-/// What JSON a Swift type is decoded from.
+/// The JSON that a Swift type is decoded from.
 indirect enum Shape: Hashable, Sendable {
     case scalar(Scalar)
     case optional(Shape)
     case array(Shape)
     case set(Shape)
     case dictionary(key: Shape, value: Shape)
-    /// `[lower, upper]`: the Swift name, and what the bounds are.
+    /// `[lower, upper]`: the Swift name, and the shape of the bounds.
     case range(String, Shape)
-    /// Elements one by one, such as a `CGPoint`'s.
+    /// Elements of fixed number and order, such as a `CGPoint`'s.
     case sequence([Shape])
     /// A type of these files.
     case named(Instance)
-    /// A type from elsewhere, of which the caller says what it is decoded from.
+    /// A type from another module whose schema the caller gives.
     case given(String)
 
     var isOptional: Bool {
@@ -22,7 +22,7 @@ indirect enum Shape: Hashable, Sendable {
     }
 }
 
-/// A type of these files, with what its generic parameters stand for, those of the types around it first.
+/// A type of these files with its generic arguments, those of the types around it first.
 struct Instance: Hashable, Sendable {
     let declaration: Int
     let arguments: [Shape]
@@ -56,24 +56,24 @@ enum Scalar: String, Hashable, Sendable, CaseIterable {
 
     var isFloating: Bool { [.double, .timeInterval, .cgFloat, .float].contains(self) }
 
-    /// `RawRepresentable` types with these raw values are decoded from the raw value (SE-0166).
+    /// `true` if `RawRepresentable` types with these raw values are decoded from the raw value (SE-0166).
     var isRawType: Bool { isInteger || [.bool, .string, .double, .timeInterval, .float].contains(self) }
 }
 
-/// What a type of these files is decoded from.
+/// The JSON that a type of these files is decoded from.
 enum Definition: Sendable {
     /// An object: a struct or a class.
     case object([Field])
-    /// A raw value of a list.
+    /// One of a list of raw values.
     case raw(Scalar, [JSONValue])
     /// Any raw value: a struct that is `RawRepresentable`.
     case anyRaw(Scalar)
-    /// An object whose one key names the case; the fields are the associated values.
+    /// An object with one key that names the case. The fields are the associated values.
     case cases([(key: String, fields: [Field])])
-    /// What the caller says.
+    /// The caller's schema.
     case given(JSONValue)
 
-    /// Words for messages; `nil`: it is an object.
+    /// Words for messages; `nil` for an object.
     var otherThanObject: String? {
         switch self {
         case .object, .cases, .given: nil
@@ -86,6 +86,6 @@ enum Definition: Sendable {
 struct Field: Sendable {
     let key: String
     let shape: Shape
-    /// It is decoded by `decode`, not by `decodeIfPresent`: `null` may do, but the key has to be there.
+    /// `true` if `decode` reads it, not `decodeIfPresent`: `null` may be accepted, but the key is required.
     let isRequired: Bool
 }

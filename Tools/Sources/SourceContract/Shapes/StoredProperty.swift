@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// A property that takes room in its type.
+/// A stored property of a type.
 struct StoredProperty {
     let name: String
     let node: Syntax
@@ -10,7 +10,7 @@ struct StoredProperty {
     let wrapper: AttributeSyntax?
     let condition: Syntax?
 
-    /// It has a value without being decoded.
+    /// `true` if it has a value without being decoded.
     var hasDefault: Bool {
         if value != nil || wrapper != nil { return true }
         guard !isLet, let type else { return false }
@@ -53,7 +53,7 @@ extension ContractSource {
 }
 
 extension PatternBindingSyntax {
-    /// It has no accessors, or observers alone.
+    /// `true` if it has no accessors, or only observers.
     fileprivate var isStored: Bool {
         switch accessorBlock?.accessors {
         case nil: true

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// The type that is the contract's subject.
+/// Finding the attributes type of the contract.
 extension ContractSource {
     var attributesTypes: [Int] {
         index.all.indices.filter { id in

@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-/// What a type conforms to, as far as these files say.
+/// Conformances of a type, as far as these files show them.
 extension ContractSource {
-    /// The names of all protocols, and classes, that a type comes from.
+    /// Returns the names of all protocols and classes that a type inherits from.
     func protocols(of id: Int) -> Set<String> {
         var names: Set<String> = []
         var waiting = [id]
@@ -18,7 +18,7 @@ extension ContractSource {
         return names
     }
 
-    /// What stands in an inheritance clause, with aliases of compositions taken apart.
+    /// Returns the types of an inheritance clause, with aliases of compositions split.
     func inheritedTypes(of id: Int) -> [TypeSyntax] {
         index.all[id].inherited.flatMap(\.inheritedTypes).flatMap { unaliased($0, by: id, 8) }
     }
@@ -30,7 +30,7 @@ extension ContractSource {
         return alias.initializer.value.inheritedTypes.flatMap { unaliased($0, by: found, depth - 1) }
     }
 
-    /// The declaration that an inherited type names, where these files have it.
+    /// Returns the declaration that an inherited type names, if these files have it.
     func inherited(_ type: TypeSyntax, by id: Int) -> Int? {
         let names = type.pathNames
         guard let first = names.first else { return nil }
@@ -42,7 +42,7 @@ extension ContractSource {
         }
         if candidates.isEmpty { candidates = index.top[first] ?? [] }
         for name in names.dropFirst() {
-            // A module's name in front.
+            // The name of a module comes first.
             let children =
                 candidates.isEmpty ? index.top[name] : candidates.first.flatMap { index.all[$0].children[name] }
             candidates = children ?? []
@@ -50,7 +50,7 @@ extension ContractSource {
         return index.visible(candidates, from: Syntax(type)).first { index.all[$0].kind != .foreign && $0 != id }
     }
 
-    /// The class that a class extends, where these files have it.
+    /// Returns the superclass of a class, if these files have it.
     func superclass(of id: Int) -> Int? {
         guard index.all[id].kind == .classType else { return nil }
         return inheritedTypes(of: id).lazy.compactMap { inherited($0, by: id) }.first {
@@ -58,14 +58,14 @@ extension ContractSource {
         }
     }
 
-    /// Whether a type says by itself, or by a protocol or class of these files, that it can be decoded.
+    /// Returns `true` if a type is decodable by itself, or through a protocol or class of these files.
     func isDecodable(_ id: Int) -> Bool {
         !protocols(of: id).isDisjoint(with: StandardTypes.decoding.union(StandardTypes.attributes))
     }
 
-    // MARK: - What decides in another place
+    // MARK: - Decoding from elsewhere
 
-    /// Notes what decodes a type in the compiler's place; `true`: there is something.
+    /// Notes an `init(from:)` that replaces the compiler's decoding of a type. Returns `true` if there is one.
     mutating func noteForeignDecoding(_ id: Int) -> Bool {
         let declaration = index.all[id]
         if let own = handWritten(id) {
@@ -94,8 +94,8 @@ extension ContractSource {
         return false
     }
 
-    /// An `init(from:)` that an extension gives to all types of a protocol from elsewhere, `Decodable` say, or to those
-    /// of them that conform to another one, too. Swift takes it before it writes one.
+    /// Returns an `init(from:)` from an extension of another module's protocol, such as `Decodable`. The extension may
+    /// be limited to types that also conform to other protocols. Swift uses it instead of writing one.
     private func decodingOfAll(_ id: Int) -> (protocolName: String, Declaration.Member)? {
         var names = protocols(of: id)
         if isDecodable(id) { names.insert("Decodable") }
@@ -110,7 +110,7 @@ extension ContractSource {
         return nil
     }
 
-    /// The protocols that an extension wants its types to have besides.
+    /// Returns the further protocols that an extension requires of its types.
     private static func constraints(around node: DeclSyntax) -> Set<String> {
         var around = node.parent
         while let next = around, !next.is(ExtensionDeclSyntax.self) { around = next.parent }
@@ -142,7 +142,7 @@ extension ContractSource {
         }
     }
 
-    /// An `init(from:)` with a body.
+    /// Returns an `init(from:)` with a body.
     func handWritten(_ id: Int) -> Declaration.Member? {
         index.all[id].members.first(where: Self.isHandWritten)
     }
@@ -155,7 +155,7 @@ extension ContractSource {
         return type.trimmedDescription.hasSuffix("Decoder")
     }
 
-    /// Notes extensions of the decoding containers, whose overloads the compiler's code would call.
+    /// Notes extensions of the decoding containers whose overloads the compiler's code would call.
     mutating func noteDecodingOverloads() {
         for name in ["KeyedDecodingContainer", "KeyedDecodingContainerProtocol"] {
             for id in index.top[name] ?? [] where index.all[id].kind == .foreign {

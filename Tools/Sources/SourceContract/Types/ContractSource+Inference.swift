@@ -1,7 +1,7 @@
 import SwiftParser
 import SwiftSyntax
 
-/// The types of properties that are written without one.
+/// Types of properties that are declared without one.
 extension ContractSource {
     func infer(_ expression: ExprSyntax, _ scope: Scope) -> Resolved? {
         if expression.is(IntegerLiteralExprSyntax.self) { return Resolved(.scalar(.int)) }
@@ -28,7 +28,8 @@ extension ContractSource {
         return nil
     }
 
-    /// What all elements of a literal are: integers beside doubles are doubles, and `nil` makes an optional.
+    /// Returns the common type of a literal's elements. Integers among doubles are doubles, and `nil` makes the type
+    /// optional.
     private func common(_ elements: [ExprSyntax], _ scope: Scope) -> Shape? {
         let values = elements.filter { !$0.is(NilLiteralExprSyntax.self) }
         var shapes = Set(values.map { infer($0, scope)?.shape })
@@ -46,7 +47,7 @@ extension ContractSource {
         return Resolved(.dictionary(key: key, value: value))
     }
 
-    /// `a as T`, ranges, and arithmetic of literals.
+    /// Infers `a as T`, ranges, and arithmetic of literals.
     private func infer(_ sequence: SequenceExprSyntax, _ scope: Scope) -> Resolved? {
         let elements = Array(sequence.elements)
         if elements.count == 3, let cast = elements[1].as(UnresolvedAsExprSyntax.self),
@@ -91,7 +92,7 @@ extension ContractSource {
         return owner
     }
 
-    /// What an initializer makes: the type, or an optional of it where it may fail.
+    /// Returns the result of an initializer: the type, or an optional of it if the initializer can fail.
     private func made(_ type: Resolved, by call: FunctionCallExprSyntax) -> Resolved? {
         let labels = call.arguments.map { $0.label?.plainText ?? "" }
         if case .named(let instance) = type.shape {
@@ -133,7 +134,7 @@ extension ContractSource {
         }
     }
 
-    /// Members of standard types that are of the same type.
+    /// Static members of standard types whose type is the same type.
     private static let statics: Set<String> = [
         "zero", "pi", "max", "min", "now", "distantPast", "distantFuture", "infinity", "greatestFiniteMagnitude",
         "leastNormalMagnitude",
@@ -151,7 +152,7 @@ extension ContractSource {
         }
     }
 
-    /// The type that an expression names: `[Int]` and `Set<String>` look like expressions in front of a call.
+    /// Returns the type that an expression names. `[Int]` and `Set<String>` look like expressions before a call.
     private func type(named expression: ExprSyntax, _ scope: Scope) -> Resolved? {
         let text = expression.trimmedDescription
         guard let first = text.first(where: { $0 != "[" && $0 != "(" }), first.isLetter || first == "_" || first == "`"

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// What names of types stand for.
+/// Resolving the names of types.
 extension ContractSource {
     func resolve(_ type: TypeSyntax, _ scope: Scope) throws(TypeProblem) -> Resolved {
         if let type = type.as(IdentifierTypeSyntax.self) {
@@ -48,7 +48,7 @@ extension ContractSource {
         return resolved
     }
 
-    /// A plain name: of a generic parameter, of a type around or beside, or of one that every app has.
+    /// Resolves a plain name: of a generic parameter, of a type around or beside, or of one that every app has.
     private func resolve(
         _ name: String, _ arguments: [Resolved], _ node: TypeSyntax, _ scope: Scope
     ) throws(TypeProblem) -> Resolved {
@@ -68,7 +68,7 @@ extension ContractSource {
             if isItself, !isOutside, declaration.kind != .foreign {
                 return try use(id, arguments, node, scope)
             }
-            // An extension of `A.B` sees what is in `B`, and of `A` the generic parameters alone.
+            // An extension of `A.B` sees the content of `B`, but only the generic parameters of `A`.
             isOutside = isOutside || isExtended
             isExtended = declaration.isInExtension
             level = declaration.parent
@@ -93,7 +93,7 @@ extension ContractSource {
         throw TypeProblem(node, StandardTypes.notCodable.contains(name) ? .notDecodable(name) : .unknownType(name))
     }
 
-    /// A type from elsewhere, where the caller says what it takes.
+    /// Returns a type from another module if the caller gives its schema.
     private func given(_ name: String) -> Resolved? {
         schemas[name].map { _ in Resolved(.given(name)) }
     }
@@ -105,7 +105,7 @@ extension ContractSource {
         return Resolved(.dictionary(key: shapes[0], value: shapes[1]))
     }
 
-    /// The one of some declarations of a name that is meant.
+    /// Returns the declaration that a name refers to, out of several.
     func choose(
         _ ids: [Int], _ name: String, _ node: some SyntaxProtocol, _ scope: Scope
     ) throws(TypeProblem) -> Int? {
@@ -137,7 +137,7 @@ extension ContractSource {
             }
             return try use(found, arguments, TypeSyntax(type), self.scope(of: instance))
         } catch {
-            // A module's name, or a type from elsewhere to which an extension adds one.
+            // The name is a module's, or a type's from another module to which an extension adds one.
             guard case .unknownType(let missing) = error.kind, missing == type.baseType.trimmedDescription else {
                 throw error
             }
@@ -174,7 +174,7 @@ extension ContractSource {
         case .alias: return try use(alias: id, arguments, node, scope)
         }
         let names = index.generics(id)
-        // Inside a generic type its own name stands for the type with its own parameters.
+        // Inside a generic type, its own name stands for the type with its own parameters.
         if arguments.isEmpty, names.allSatisfy({ scope.parameters[$0] != nil }) {
             return Resolved(.named(Instance(declaration: id, arguments: names.compactMap { scope.parameters[$0] })))
         }

@@ -1,16 +1,16 @@
 import JSONText
 import SwiftSyntax
 
-/// Reads types out of parsed files. What is wrong is collected, so that a run tells all of it.
+/// Reads types from parsed files. Problems are collected, so that one run reports all of them.
 struct ContractSource {
     let files: ParsedFiles
     let index: DeclarationIndex
-    /// JSON Schemas that the caller gives for types by name.
+    /// JSON Schemas that the caller gives for types, by name.
     let schemas: [String: JSONValue]
     private(set) var problems: [SourceProblem] = []
     private(set) var warnings: [SourceWarning] = []
     private(set) var definitions: [Instance: Definition] = [:]
-    /// The types that were met, in that order.
+    /// The types in order of discovery.
     private(set) var order: [Instance] = []
 
     init(_ files: ParsedFiles, _ index: DeclarationIndex, schemas: [String: JSONValue]) {
@@ -31,12 +31,12 @@ struct ContractSource {
         if !warnings.contains(warning) { warnings.append(warning) }
     }
 
-    /// The most types of one contract: generics can go on for ever.
+    /// Largest number of types in a contract, because generic types can nest without end.
     private static let maximumTypes = 1_000
-    /// Generic arguments inside one another.
+    /// Largest depth of nested generic arguments.
     private static let maximumArgumentDepth = 16
 
-    /// Reads a type and all that it contains.
+    /// Reads a type and all types that it contains.
     mutating func read(_ start: Instance) {
         var waiting = [start]
         while let next = waiting.popLast() {
@@ -47,7 +47,7 @@ struct ContractSource {
                 return
             }
             order.append(next)
-            // Stands there before its fields are read, for types that contain themselves.
+            // Set before its fields are read, for types that contain themselves.
             definitions[next] = .object([])
             guard let definition = definition(of: next) else { continue }
             definitions[next] = definition
@@ -75,12 +75,12 @@ struct ContractSource {
         }
     }
 
-    /// Where the members of a type look up names.
+    /// Returns the scope in which the members of a type look up names.
     func scope(of instance: Instance) -> Scope {
         let names = index.generics(instance.declaration)
         return Scope(
             declaration: instance.declaration,
-            // The inner one of two with the same name hides the other.
+            // The inner of two parameters with the same name hides the outer.
             parameters: Dictionary(zip(names, instance.arguments), uniquingKeysWith: { $1 }))
     }
 }

@@ -1,24 +1,24 @@
 import SwiftSyntax
 
-/// Where a name is looked up.
+/// The scope in which a name is looked up.
 struct Scope {
     /// The innermost type around it.
     let declaration: Int?
-    /// What the generic parameters of the types around it stand for.
+    /// Shapes of the generic parameters of the types around it.
     var parameters: [String: Shape] = [:]
-    /// What the generic parameters of a type alias stand for.
+    /// Types of a type alias's generic parameters.
     var aliasArguments: [String: Resolved] = [:]
-    /// The aliases on the way here: one that leads back to itself has no end.
+    /// The aliases that were followed so far. An alias that leads back to itself has no end.
     var aliases: [Int] = []
-    /// Whose file's private types can be seen; `nil`: that of the name itself.
+    /// The file whose private types are visible; `nil` for the file of the name itself.
     var origin: Syntax?
 }
 
-/// What a type's name stands for.
+/// The type that a name stands for.
 struct Resolved: Hashable {
     let shape: Shape
-    /// Optional in the words of the source, where the compiler sees it; a generic parameter that stands for an
-    /// optional is none.
+    /// `true` if the source itself spells an optional, which the compiler sees. A generic parameter that stands for an
+    /// optional does not count.
     let isOptional: Bool
 
     init(_ shape: Shape, isOptional: Bool? = nil) {
@@ -27,7 +27,7 @@ struct Resolved: Hashable {
     }
 }
 
-/// Why a type cannot be read, and where that is.
+/// The reason why a type cannot be read, and its place.
 struct TypeProblem: Error {
     let node: Syntax
     let kind: SourceProblem.Kind

@@ -1,12 +1,12 @@
 import JSONText
 
-/// The types that every app has: the standard library's, Foundation's and Core Graphics's.
+/// Types that every app has: the standard library's, Foundation's and Core Graphics's.
 enum StandardTypes {
     static let modules: Set<String> = [
         "Swift", "Foundation", "CoreGraphics", "CoreFoundation", "ActivityKit", "LiveActivityAttributes",
     ]
 
-    /// Those that are what they are without generic arguments.
+    /// Returns the shape of a type without generic arguments.
     static func plain(_ name: String) -> Shape? {
         switch name {
         case "Float64": return .scalar(.double)
@@ -21,7 +21,7 @@ enum StandardTypes {
 
     private static let point = Shape.sequence([.scalar(.cgFloat), .scalar(.cgFloat)])
 
-    /// How many generic arguments a type takes; `nil`: it is none of these.
+    /// Returns the number of generic arguments of a type; `nil` if it is not one of these.
     static func arity(_ name: String) -> Int? {
         switch name {
         case "Dictionary": 2
@@ -45,17 +45,17 @@ enum StandardTypes {
         }
     }
 
-    /// An optional of an optional is decoded from the same JSON as an optional.
+    /// Returns an optional. An optional of an optional is decoded from the same JSON as an optional.
     static func optional(_ shape: Shape) -> Shape { shape.isOptional ? shape : .optional(shape) }
 
-    /// Known to be no Codable, so that no file would help.
+    /// Types that are known not to be Codable, so that no further file would help.
     static let notCodable: Set<String> = [
         "Any", "AnyObject", "AnyHashable", "Character", "Substring", "Void", "Never", "Error", "NSObject", "NSDate",
         "NSString", "NSNumber", "NSArray", "NSDictionary", "NSData", "Color", "Image", "Text", "UIImage", "UIColor",
         "CLLocationCoordinate2D", "Result", "Regex",
     ]
 
-    /// Protocols that say nothing about what a type is decoded from.
+    /// Protocols that do not affect decoding.
     static let harmlessProtocols: Set<String> = [
         "Codable", "Decodable", "Encodable", "Hashable", "Equatable", "Sendable", "Identifiable", "Comparable",
         "CustomStringConvertible", "CustomDebugStringConvertible", "LosslessStringConvertible", "CaseIterable",
@@ -68,12 +68,12 @@ enum StandardTypes {
     ]
 
     static let decoding: Set<String> = ["Codable", "Decodable"]
-    /// ActivityKit's own protocol, and those that stand on it: `LiveActivityAttributes`' and the simulator's.
+    /// ActivityKit's own protocol, and those that refine it: `LiveActivityAttributes`' and the simulator's.
     static let attributes: Set<String> = [
         "ActivityAttributes", "IdentifiedActivityAttributes", "IsletAttributes", "SimulatedActivityAttributes",
     ]
 
-    /// What types of `LiveActivityAttributes` are decoded from, by name.
+    /// Schemas of the types of `LiveActivityAttributes`, by name.
     static let given: [String: JSONValue] = [
         "IsletTag": [
             "type": "object", "required": ["activity"],
@@ -81,13 +81,13 @@ enum StandardTypes {
         ]
     ]
 
-    /// Attributes of a property that leave its decoding alone.
+    /// Attributes of a property that do not affect its decoding.
     static let harmlessPropertyAttributes: Set<String> = [
         "available", "objc", "nonobjc", "MainActor", "usableFromInline", "ObservationIgnored", "preconcurrency",
         "inlinable", "Sendable", "GKInspectable",
     ]
 
-    /// Attributes of a type that leave its decoding alone.
+    /// Attributes of a type that do not affect its decoding.
     static let harmlessTypeAttributes: Set<String> = [
         "available", "frozen", "MainActor", "objc", "objcMembers", "dynamicMemberLookup", "dynamicCallable",
         "propertyWrapper", "usableFromInline", "preconcurrency", "unchecked", "globalActor", "retroactive",
