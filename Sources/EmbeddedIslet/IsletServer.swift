@@ -143,7 +143,7 @@ public final class IsletServer: Service {
     public enum Scope: String, Sendable, Hashable, CaseIterable {
         /// Every call of the key's app.
         case backend
-        /// Reports of phones, and reading.
+        /// Calls of phones: reports of devices, tokens and cards.
         case device
         /// Reading only.
         case read
