@@ -273,7 +273,7 @@ extension Responder {
         }
         let samples = services.figures.samples()
         return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            status: .ok, headers: Self.streamHeaders,
             body: ResponseBody { writer in
                 defer { withExtendedLifetime(place) {} }
                 try await writer.write(ByteBuffer(string: "retry: 3000\n\n"))

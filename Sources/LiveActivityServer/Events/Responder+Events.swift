@@ -8,7 +8,14 @@ import NIOCore
 
 extension Responder {
     private static let lastEventID = HTTPField.Name("Last-Event-ID")
-    private static let accelBuffering = HTTPField.Name("X-Accel-Buffering")
+
+    /// Headers of a stream of server-sent events. A proxy that buffers answers would withhold the events, so nginx is
+    /// told not to.
+    static let streamHeaders: HTTPFields = {
+        var fields: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+        if let name = HTTPField.Name("X-Accel-Buffering") { fields[name] = "no" }
+        return fields
+    }()
 
     /// `GET /v1/events`: streams events as they happen, from the caller's position on.
     func events(_ call: Call, _ headers: HTTPFields) async throws(Problem) -> Response {
@@ -25,11 +32,9 @@ extension Responder {
         let stream = EventStream(
             reader: reader, services: services, app: call.app.bundleID, filter: filter, caller: call.caller,
             start: start)
-        var fields: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
-        // A proxy that buffers answers would withhold the events.
-        if let name = Self.accelBuffering { fields[name] = "no" }
         return Response(
-            status: .ok, headers: fields, body: ResponseBody { writer in try await stream.run(&writer) })
+            status: .ok, headers: Self.streamHeaders,
+            body: ResponseBody { writer in try await stream.run(&writer) })
     }
 
     private static func filter(_ query: Query) throws(Problem) -> EventFilter {
