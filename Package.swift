@@ -303,7 +303,7 @@ let package = Package(
         ),
         .target(
             name: "Pushing",
-            dependencies: ["APNSClient", "APNSModel", "JSONText", hummingbird, lifecycle, logging],
+            dependencies: ["APNSClient", "APNSModel", "APNSSimulator", "JSONText", hummingbird, lifecycle, logging],
             path: "Examples/Pushing/Articles", swiftSettings: settings
         ),
         .executableTarget(

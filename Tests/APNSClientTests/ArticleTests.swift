@@ -86,6 +86,19 @@ struct ArticleTests {
         #expect(Set(pieces.keys) == shown, "all of it is shown")
     }
 
+    @Test func `the page about the client shows code that is compiled, and one manifest`() throws {
+        let sources = try files("Examples/Pushing", ".swift")
+        let pieces = sources.map { Self.pieces(of: $0.text) }.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+        let page = try #require(try files("docs", "apns-client.md").first)
+        let blocks = Self.blocks(of: page.text)
+        #expect(blocks.count { $0.name == nil } == 1)
+        for block in blocks {
+            guard let name = block.name else { continue }
+            let body = Self.body(of: block.code, importedBy: sources.map(\.text))
+            #expect(pieces[name] == (pieces[name] == body ? body : block.code), "`\(name)`")
+        }
+    }
+
     @Test func `the first push takes ten lines`() throws {
         let article = try #require(try files("Sources/APNSClient/APNSClient.docc", "FirstPush.md").first)
         let code = try #require(Self.blocks(of: article.text).first { $0.name == "first-push" }).code

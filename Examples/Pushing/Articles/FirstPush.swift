@@ -1,9 +1,6 @@
-// article: first-push
 import APNSClient
 import APNSModel
 import JSONText
-
-// end
 
 func firstPush(p8: String, token: String) async throws -> Verdict {
     // article: first-push
@@ -22,6 +19,19 @@ struct Delivery: Codable {
     var minutes: Int
 }
 
+func firstStart(client: APNSClient, pizza: APNSClient.Route, token: String) async throws -> Verdict {
+    // article: live-activity-start
+    let now = APNSClient.liveTime.wall()
+    let start = try StartPayload(
+        timestamp: now, attributesType: "DeliveryAttributes", attributes: EncodedObject(["orderId": "1042"]),
+        contentState: EncodedObject(encoding: Delivery(status: "preparing", minutes: 25)),
+        alert: PushAlert(title: "Order 1042", body: "Follow it here."), staleDate: now + .seconds(900))
+    let answer = try await client.send(
+        .start(start, to: PushToStartToken(hex: token), pizza.envelope(expiration: .at(now + .seconds(300)))))
+    // end
+    return answer.verdict
+}
+
 func firstUpdate(client: APNSClient, pizza: APNSClient.Route, token: String) async throws -> Verdict {
     // article: live-activity
     let now = APNSClient.liveTime.wall()
@@ -29,6 +39,17 @@ func firstUpdate(client: APNSClient, pizza: APNSClient.Route, token: String) asy
     let update = try UpdatePayload(timestamp: now, contentState: state, staleDate: now + .seconds(900))
     let answer = try await client.send(
         .update(update, to: UpdateToken(hex: token), pizza.envelope(expiration: .at(now + .seconds(900)))))
+    // end
+    return answer.verdict
+}
+
+func firstEnd(client: APNSClient, pizza: APNSClient.Route, token: String) async throws -> Verdict {
+    // article: live-activity-end
+    let now = APNSClient.liveTime.wall()
+    let last = try EncodedObject(encoding: Delivery(status: "delivered", minutes: 0))
+    let end = try EndPayload(timestamp: now, contentState: last, dismissal: .at(now + .seconds(900)))
+    let answer = try await client.send(
+        .end(end, to: UpdateToken(hex: token), pizza.envelope(expiration: .at(now + .seconds(900)))))
     // end
     return answer.verdict
 }

@@ -87,7 +87,9 @@ enum Arrows {
             "NextUp", "EmbeddedIslet", "APNSClient", "APNSModel", "ArgumentParser", "Hummingbird", "Logging",
             "ServiceLifecycle", "UnixSignals", "Foundation",
         ],
-        "Pushing": ["APNSClient", "APNSModel", "JSONText", "Hummingbird", "ServiceLifecycle", "Logging"],
+        "Pushing": [
+            "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "Hummingbird", "ServiceLifecycle", "Logging",
+        ],
         "push-once": ["APNSClient", "APNSModel", "ArgumentParser", "Foundation"],
         "islet": [
             "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
