@@ -51,7 +51,7 @@ import Testing
             try ConfigurationLoader.load(file.path, environment: [:])
         }
         let words = error?.description ?? ""
-        #expect(words.contains("no certificate for Live Activities") && words.contains(".p8"), "\(words)")
+        #expect(words.contains("no certificates for Live Activities") && words.contains(".p8"), "\(words)")
     }
 
     @Test func `B7: one command sends a push that a phone shows, one prints the token that signs it`() async throws {

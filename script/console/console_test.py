@@ -330,13 +330,13 @@ class WebhookTest(unittest.TestCase):
         browser.open("#/webhooks")
         browser.see("off")
         browser.see("HTTP 410")
-        browser.see("mend the endpoint")
+        browser.see("repair the endpoint")
         self.assertNotIn("not-to-be-shown", browser.text())
         browser.picture(os.path.join(PICTURES, "webhooks-off.png"))
         # What the server's own rules say of it, with what to do.
         browser.open("#/now")
-        browser.see("The webhook backend of com.acme.pizza is told nothing until somebody turns it on", ".problem")
-        browser.see("then islet webhooks enable")
+        browser.see("The webhook backend of com.acme.pizza is disabled until somebody enables it", ".problem")
+        browser.see("then run islet webhooks enable")
         browser.see("to do", ".problem .badge")
         browser.picture(os.path.join(PICTURES, "now-alerts.png"))
         browser.open("#/webhooks")
@@ -349,7 +349,7 @@ class WebhookTest(unittest.TestCase):
         browser.see("order-1")
         browser.picture(os.path.join(PICTURES, "webhooks-dead.png"))
         browser.press("Replay")
-        browser.see("1 event is told again")
+        browser.see("1 event is delivered again")
         browser.wait("one less", lambda: len(browser.all("tbody tr")) == dead - 1)
         # Nobody wants to be told of the last any more.
         browser.all("button[aria-label^='Discard event']")[-1].click()
@@ -363,7 +363,7 @@ class WebhookTest(unittest.TestCase):
         receiver.status = 204
         browser.open("#/webhooks")
         browser.press("Turn on")
-        browser.see("backend is told again")
+        browser.see("backend receives events again")
         server.until("all of it was told", lambda: len(receiver.taken()) >= dead - 1)
         self.assertEqual([event["type"] for _, event in receiver.taken()][:2], ["started", "held"])
         # A repeat has the id of the first time.

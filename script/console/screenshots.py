@@ -70,10 +70,10 @@ def trouble():
         try:
             browser.sign_in()
             browser.open("#/webhooks")
-            browser.see("mend the endpoint")
+            browser.see("repair the endpoint")
             save(browser, "console-webhooks", 620)
             browser.open("#/now")
-            browser.see("is told nothing until somebody turns it on", ".problem")
+            browser.see("is disabled until somebody enables it", ".problem")
             save(browser, "console-alerts", 620)
         finally:
             browser.close()

@@ -43,7 +43,8 @@ extension CardDiagnosis {
         return [
             DiagnosisFinding(
                 .notHeardSince, .note,
-                "the phone was not heard of since the last push: updates do not wake the app, so that this is usual",
+                "the phone has not been in touch since the last push; this is usual, because updates do not wake the "
+                    + "app",
                 evidence: [
                     "contactAt": .string(phone.device.contactAt.description), "sentAt": .string(sentAt.description),
                 ])
@@ -86,7 +87,7 @@ extension CardDiagnosis {
         }
         return [
             DiagnosisFinding(
-                .confirmationUnknown, .note, "nothing is known of what the phone shows", evidence: evidence)
+                .confirmationUnknown, .note, "what the phone shows is unknown", evidence: evidence)
         ]
     }
 }

@@ -31,30 +31,30 @@ package struct WebhookStanding: Sendable, Equatable {
     package init(_ place: WebhookPlace?, isConfigured: Bool, dead: Int) {
         guard let place else {
             state = .new
-            fix = "a server that runs with it makes it known"
+            fix = "start a server with it first"
             return
         }
         let name = place.key.name
         guard isConfigured else {
             state = .removed
-            fix = "configured again under this name, it is told from where it was"
+            fix = "configured again under this name, it continues where it stopped"
             return
         }
         if let time = place.disabledAt {
             (state, since, reason) = (.off, time, place.failure)
             fix =
-                "mend the endpoint, then turn it on: `islet webhooks enable \(name)`, or in the console. "
-                + "It goes on where it was, as far as events are kept"
+                "repair the endpoint, then re-enable it: `islet webhooks enable \(name)`, or in the console. Delivery "
+                + "continues where it stopped, as far as the events are still stored"
             return
         }
         if let time = place.failingSince {
             (state, since, reason) = (.failing, time, place.failure)
-            fix = "look at the endpoint: it is tried again by itself, and turned off when it has taken nothing for days"
+            fix = "check the endpoint: the server retries it, and disables it when it has accepted nothing for days"
         } else {
             state = .on
         }
         guard dead > 0 else { return }
-        let replay = "given up: `islet webhooks replay \(name)`, or the console, has them told again"
+        let replay = "given up: `islet webhooks replay \(name)`, or the console, delivers them again"
         fix = (fix.map { $0 + ". " } ?? "") + "\(dead) \(dead == 1 ? "event was" : "events were") \(replay)"
     }
 }

@@ -163,7 +163,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .webhookWaiting: "Events that an endpoint did not take yet, or that wait behind one of their activity."
         case .webhookBehind: "Events, of all apps, that are newer than all that an endpoint was told."
         case .webhookDead: "Events that were given up, and neither replayed nor discarded."
-        case .webhookOff: "1 where an endpoint is told nothing until somebody turns it on."
+        case .webhookOff: "1 if an endpoint is disabled until somebody enables it."
         case .eventStreams: "Streams of events that are open."
         case .eventsSent: "Events given to streams."
         case .storeCommits: "Transactions that were committed."

@@ -27,8 +27,8 @@ extension AlertRule {
             .above(.sum(by: route, .increase(notAccepted, .seconds(300))), 3)),
         lasts: .seconds(120), severity: .page,
         summary: "More than 5 % of the pushes of {{ $labels.app }} ({{ $labels.environment }}) are not accepted",
-        meaning: "APNs, the connection or the key is in trouble: the reasons of islet_deliveries_total say which. "
-            + "What can be sent again is, by itself.")
+        meaning: "APNs, the connection or the key is in trouble: the reasons of islet_deliveries_total say which. The "
+            + "server retries whatever can be retried.")
 
     private static let dead = deliveries.with("verdict", "token_dead")
     private static let tokensDie = AlertRule(
@@ -47,7 +47,7 @@ extension AlertRule {
         name: "IsletTooManyRequests",
         expression: .above(.sum(by: route, .growth(deliveries.with("verdict", "slow_down"), .seconds(300))), 0),
         severity: .ticket, summary: "APNs asks {{ $labels.app }} to slow down (429)",
-        meaning: "Too many pushes to one token in a row. They are spaced, and the newest state is sent; look at what "
+        meaning: "Too many pushes to one token in a row. They are spaced, and the newest state is sent. Find out what "
             + "changes so often.")
 
     private static let halted = AlertRule(
@@ -56,8 +56,8 @@ extension AlertRule {
             .sum(by: route + ["reason"], .increase(deliveries.with("verdict", "halted"), .seconds(300))), 0),
         severity: .page,
         summary: "APNs refuses the key of {{ $labels.app }}: {{ $labels.reason }}; the work is kept",
-        meaning: "Mend the key, its environment or its topic, as the reason says. Nothing is lost meanwhile, and "
-            + "delivery goes on by itself.")
+        meaning: "Correct the key, its environment or its topic, as the reason says. Nothing is lost meanwhile, and "
+            + "delivery resumes by itself.")
 
     /// Time in seconds from which a state is late. It must be a bucket bound of both histograms.
     static let lateAfter = 10.0
@@ -72,35 +72,34 @@ extension AlertRule {
                         .rate(AlertSelector(.deliveryLag, .buckets), .seconds(60)),
                         .rate(AlertSelector(.deliveryFailedLag, .buckets), .seconds(60))))), lateAfter),
         lasts: .seconds(15), severity: .page, summary: "States reach APNs more than 10 s after they were set",
-        meaning: "Of the last minute's states one in a hundred took longer, or has not arrived so long after. Look at "
+        meaning: "Of the last minute's states, at least 1 in 100 took longer or has not arrived yet. Look at "
             + "islet_apns_trouble_seconds, at the streams in use and their limit, and at the time of the store's "
             + "commits.")
 
     private static let routeDown = AlertRule(
         name: "IsletRouteDown", expression: .above(.latest(AlertSelector(.apnsTrouble)), 30), severity: .page,
         summary: "Nothing leaves for {{ $labels.app }} ({{ $labels.environment }}) since {{ $value }} s",
-        meaning: "Pushes failed in a row, so that all but one probe a minute are held back. The log and /readyz say "
-            + "why; delivery goes on by itself once a probe is answered.")
+        meaning: "Pushes failed in a row, so all pushes except one probe a minute are held back. The log and /readyz "
+            + "say why. Delivery resumes by itself once a probe is answered.")
 
     private static let standsStill = AlertRule(
         name: "IsletStandsStill", expression: .above(.latest(AlertSelector(.queueAge)), 30), lasts: .seconds(120),
-        severity: .page, summary: "Work that is due is not taken up",
-        meaning: "Delivery stands still, or the store cannot keep up: look at islet_store_commit_seconds and at the "
-            + "log.")
+        severity: .page, summary: "Work that is due is not claimed",
+        meaning: "Delivery has stopped, or the store cannot keep up: check islet_store_commit_seconds and the log.")
 
     private static let storeFails = AlertRule(
         name: "IsletStoreFails",
         expression: .above(.sum(by: ["work"], .increase(AlertSelector(.storeFailures), .seconds(300))), 3),
         severity: .page, summary: "The database does not {{ $labels.work }}: it failed {{ $value }} times",
         meaning: "Calls are answered 503 storage_unavailable, and nothing new is sent: a disk that is full or broken, "
-            + "or a file that is damaged or gone. The log has the words, islet doctor looks at the database, and "
-            + "islet restore takes a backup. What was accepted goes out once it answers.")
+            + "or a file that is damaged or gone. The log has the error, islet doctor checks the database, and islet "
+            + "restore restores a backup. Accepted changes are sent once the database answers.")
 
     private static let storeHangs = AlertRule(
         name: "IsletStoreHangs", expression: .above(.latest(AlertSelector(.storeWriting)), 30), severity: .page,
         summary: "The database has been writing one transaction for {{ $value }} s",
-        meaning: "A disk that neither fails nor answers: a network disk that is away, or a volume that is held back. "
-            + "Calls that change something wait, and nothing new is sent. What was accepted goes out once it answers.")
+        meaning: "The disk neither fails nor answers: a network disk that is unreachable, or a throttled volume. Calls "
+            + "that change something wait, and nothing new is sent. Accepted changes are sent once the disk answers.")
 
     private static let contradictions = AlertSelector(.confirmations).with("outcome", "contradicted")
     private static let contradicted = AlertRule(
@@ -114,8 +113,8 @@ extension AlertRule {
         severity: .ticket,
         summary:
             "Phones of {{ $labels.app }} show other states than they were sent, {{ $value }} in a quarter of an hour",
-        meaning: "APNs accepted what the cards do not show: a content state that the app cannot decode, an app that "
-            + "changes its cards without saying so, or a phone's clock. A diagnosis of one of the devices says more.")
+        meaning: "APNs accepted states that the cards do not show. The app cannot decode a content state, changes its "
+            + "cards without reporting it, or a phone's clock is wrong. Diagnose one of the devices for details.")
 
     private static let absent = AlertSelector(.startsAbsent)
     private static let startsAbsent = AlertRule(
@@ -127,24 +126,25 @@ extension AlertRule {
                 .sum(by: ["app", "type"], .rate(AlertSelector(.startConfirmation, .count), .seconds(3600))))),
         severity: .ticket,
         summary: "{{ $value }} starts of {{ $labels.type }} of {{ $labels.app }} came to no card within an hour",
-        meaning: "APNs took them, and later inventories lack their cards: more than one for four that came to a card. "
-            + "Push-to-start tokens that are stale, attributes that the app cannot decode, or a start budget of "
-            + "iOS's that is used up.")
+        meaning: "APNs accepted them, and later inventories lack their cards: more than one for every four starts that "
+            + "led to a card. Push-to-start tokens that are stale, attributes that the app cannot decode, or a start "
+            + "budget of iOS's that is used up.")
 
     private static let webhookOff = AlertRule(
         name: "IsletWebhookOff", expression: .above(.latest(AlertSelector(.webhookOff)), 0), severity: .ticket,
-        summary: "The webhook {{ $labels.webhook }} of {{ $labels.app }} is told nothing until somebody turns it on",
-        meaning: "It took nothing for three days, or answered 410: mend the endpoint, then islet webhooks enable.")
+        summary: "The webhook {{ $labels.webhook }} of {{ $labels.app }} is disabled until somebody enables it",
+        meaning: "It accepted nothing for three days, or answered 410: repair the endpoint, then run islet webhooks "
+            + "enable.")
 
     private static let webhookGaveUp = AlertRule(
         name: "IsletWebhookGaveUp", expression: .above(.latest(AlertSelector(.webhookDead)), 0), severity: .ticket,
-        summary: "{{ $labels.webhook }} of {{ $labels.app }} was not told of {{ $value }} events: replay them",
-        meaning: "Once the endpoint takes them: islet webhooks replay, or the console.")
+        summary: "{{ $labels.webhook }} of {{ $labels.app }} has {{ $value }} undelivered events: replay them",
+        meaning: "Once the endpoint works again: islet webhooks replay, or the console.")
 
     private static let clockWrong = AlertRule(
         name: "IsletClockWrong",
         expression: .above(.absolute(.latest(AlertSelector(.apnsClockSkew))), 10), lasts: .seconds(300),
         severity: .ticket,
-        summary: "This machine's clock and APNs's ({{ $labels.environment }}) differ by more than 10 s",
-        meaning: "Mend the machine's clock, before APNs refuses the provider token.")
+        summary: "The clocks of this machine and of APNs ({{ $labels.environment }}) differ by more than 10 s",
+        meaning: "Correct the machine's clock before APNs refuses the provider token.")
 }

@@ -69,7 +69,7 @@ extension Operation {
                 .unknownActivity, .activityEnded, .noStateYet, .sessionReplaced, .sessionClosed, .audienceTooLarge,
             ]),
         "GET /v1/activities": Operation(
-            "listActivities", .activities, "Which activities there are",
+            "listActivities", .activities, "List activities",
             answer: Body(
                 .activityList,
                 #"""
@@ -78,7 +78,7 @@ extension Operation {
                   "phones": 2}], "next": "3f"}
                 """#), problems: [.unknownType]),
         "GET /v1/activities/{activity}": Operation(
-            "viewActivity", .activities, "What should be shown, and what is", path: order,
+            "viewActivity", .activities, "Read an activity: what should be shown, and what is", path: order,
             answer: Body(
                 .activityView,
                 #"""
@@ -108,7 +108,7 @@ extension Operation {
 
     private static let people: [String: Operation] = [
         "POST /v1/users/{user}/notifications": Operation(
-            "notifyUser", .people, "Tell somebody something", path: ["user": "ada"],
+            "notifyUser", .people, "Send an ordinary notification", path: ["user": "ada"],
             request: Body(
                 .notificationRequest,
                 #"{"id": "note-7", "alert": {"title": "Dr. Who", "body": "Ring me back", "sound": "default"}}"#),
@@ -117,11 +117,11 @@ extension Operation {
                 #"{"devices": 1, "others": 1, "reasons": [{"reason": "no-device-token", "count": 1}]}"#),
             problems: [.payloadTooLarge, .ignoredByIOS]),
         "POST /v1/users/{user}/refresh": Operation(
-            "askRefresh", .people, "Compute anew what a person should see", path: ["user": "ada"],
+            "askRefresh", .people, "Recompute what a person should see", path: ["user": "ada"],
             request: Body(.refreshRequest, #"{"type": "NextUp"}"#, isRequired: false), answer: asked,
             problems: [.unknownType, .noProvider]),
         "GET /v1/users/{user}/refresh": Operation(
-            "viewRefresh", .people, "What was asked and computed", path: ["user": "ada"],
+            "viewRefresh", .people, "Read the state of a person's computations", path: ["user": "ada"],
             answer: Body(
                 .refreshView,
                 #"""
@@ -135,14 +135,14 @@ extension Operation {
 
     private static let phones: [String: Operation] = [
         "PUT /v1/devices/{device}": Operation(
-            "registerDevice", .phones, "Whose phone it is, and what it can do", path: phone,
+            "registerDevice", .phones, "Register a device", path: phone,
             request: Body(
                 .deviceRequest,
                 #"{"user": "ada", "osVersion": "18.1", "environment": "sandbox", "activitiesEnabled": true}"#),
             answer: Body(.desiredStates, desired.replacing("]}", with: #"], "credential": "islet_device_…"}"#)),
             problems: [.deadToken, .deviceTaken, .tooManyDevices, .tooManyTokens, .deviceChangesHands]),
         "PUT /v1/devices/{device}/push-to-start-tokens/{type}": Operation(
-            "reportPushToStartToken", .phones, "The token that starts a type",
+            "reportPushToStartToken", .phones, "Report the push-to-start token of a type",
             path: ["device": "phone-1", "type": "OrderTracking"],
             request: Body(
                 .tokenRequest, #"{"token": "80f2c0a4d1e64c3f9b7a55d0c8e1f2a3b4c5d6e7f8091a2b3c4d5e6f70819203"}"#),
@@ -173,10 +173,10 @@ extension Operation {
             "signOutDevice", .phones, "Signed out", path: phone, answer: Body(.desiredStates, #"{"activities": []}"#),
             problems: [.unknownDevice]),
         "DELETE /v1/devices/{device}/credential": Operation(
-            "revokeCredentials", .phones, "The phone's own credentials are not taken any more", path: phone,
+            "revokeCredentials", .phones, "Revoke the phone's own credentials", path: phone,
             answer: Body(.credentialsRevoked, #"{"revoked": 1}"#), problems: [.unknownDevice]),
         "GET /v1/devices/{device}/diagnosis": Operation(
-            "diagnoseDevice", .phones, "Why did it not arrive?", path: phone,
+            "diagnoseDevice", .phones, "Diagnose why something did not arrive", path: phone,
             answer: Body(
                 .diagnosis,
                 #"""
@@ -190,7 +190,7 @@ extension Operation {
 
     private static let server: [String: Operation] = [
         "POST /v1/batch": Operation(
-            "batch", .server, "Many writes, line by line",
+            "batch", .server, "Send many writes, line by line",
             request: Body(
                 .batchLine,
                 #"""
@@ -201,7 +201,7 @@ extension Operation {
                 .lineAnswer,
                 #"{"line": 1, "status": 200, "body": {"revision": 1, "changed": true, "phase": "active"}}"#)),
         "GET /v1/events": Operation(
-            "readEvents", .server, "What happens, as it happens",
+            "readEvents", .server, "Stream events as they happen",
             answer: Body(
                 .event,
                 #"""
@@ -209,17 +209,17 @@ extension Operation {
                  "activity": "order-12345", "run": 1, "revision": 3, "device": "phone-1", "reason": "first-state"}
                 """#), problems: [.eventsErased]),
         "GET /v1/webhooks": Operation(
-            "listWebhooks", .server, "Who is told what happens, and how that goes",
+            "listWebhooks", .server, "List webhooks and their delivery progress",
             answer: Body(
                 .webhookList,
                 #"""
                 {"webhooks": [{"name": "backend", "origin": "https://backend.acme.com", "kinds": ["dismissed", "ended"],
                   "state": "off", "since": "2026-11-21T14:45:00Z", "reason": "HTTP 500",
-                  "fix": "mend the endpoint, then turn it on: `islet webhooks enable backend`, or in the console",
+                  "fix": "repair the endpoint, then re-enable it: `islet webhooks enable backend`, or in the console",
                   "failures": 9, "behind": 2, "waiting": 1, "dead": 1}]}
                 """#)),
         "GET /v1/webhooks/{webhook}/dead": Operation(
-            "listDeadDeliveries", .server, "What it was not told, and will not be", path: webhook,
+            "listDeadDeliveries", .server, "List events that could not be delivered", path: webhook,
             answer: Body(
                 .deadDeliveryList,
                 #"""
@@ -233,7 +233,7 @@ extension Operation {
             request: Body(.replayRequest, #"{"events": ["42"]}"#, isRequired: false),
             answer: Body(.replayed, #"{"replayed": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/discard": Operation(
-            "discardDeliveries", .server, "Takes events off the list of those that were given up", path: webhook,
+            "discardDeliveries", .server, "Discard failed events", path: webhook,
             request: Body(.discardRequest, #"{"events": ["42"]}"#),
             answer: Body(.discarded, #"{"discarded": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/enable": Operation(
@@ -249,7 +249,7 @@ extension Operation {
                   "view": {"title": "{/restaurant}", "progress": "/progress"}}]}
                 """#)),
         "POST /v1/types/{type}/what-if": Operation(
-            "tryPolicy", .server, "What a policy would have made of a recorded day", path: ["type": "OrderTracking"],
+            "tryPolicy", .server, "Replay a recorded day under a policy", path: ["type": "OrderTracking"],
             request: Body(.whatIfRequest, #"{"policy": {"coalescingWindow": "30s"}, "hours": 12}"#),
             answer: Body(
                 .whatIf,
@@ -293,7 +293,7 @@ extension Operation {
                    "budgets": {"high": {"bounds": [0.1, 1], "counts": [0, 9, 0]}, "startsPutOff": 0}}], "routes": []}
                 """#)),
         "GET /v1/alerts": Operation(
-            "listAlerts", .server, "What somebody should look at",
+            "listAlerts", .server, "List firing alerts",
             answer: Body(
                 .alertList,
                 #"""

@@ -8,18 +8,18 @@ struct Activities: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the activities of a running server.",
         discussion: """
-            Those that were made last come first. `islet watch ACTIVITY` looks at one of them as it moves. The key \
-            says which app's.
+            The newest activities come first. `islet watch ACTIVITY` follows one of them. The API key determines the \
+            app.
             """)
 
     private static let page = 1000
 
     @OptionGroup var server: ServerOption
-    @Option(help: "Only those of this type.") var type: String?
-    @Option(help: "Only those of this phase: announced, active or ended.") var phase: ActivityRecord.Phase?
-    @Option(help: "Only those with this person in the audience.") var user: String?
-    @Option(help: "How many at most, up to 100000.") var limit = 100
-    @Flag(help: "Those that were made first come first.") var oldest = false
+    @Option(help: "Only activities of this type.") var type: String?
+    @Option(help: "Only activities in this phase: announced, active or ended.") var phase: ActivityRecord.Phase?
+    @Option(help: "Only activities with this person in the audience.") var user: String?
+    @Option(help: "Maximum number of activities, up to 100000.") var limit = 100
+    @Flag(help: "Lists the oldest activities first.") var oldest = false
     @Flag(help: "Prints JSON.") var json = false
 
     func validate() throws {

@@ -10,14 +10,14 @@ struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies the database into one file, beside a server that runs or without one.",
         discussion: """
-            The copy is checked, complete and on disk when the command ends; only its owner may read it. Push tokens \
-            in it are sealed: it is worth nothing without the ring of keys, which you keep in another place. \
-            It is one state of the database, as of a moment while the command ran. Put it back with `islet restore`.
+            The copy is checked, complete and on disk when the command ends; only its owner can read it. Push tokens \
+            in it are sealed: it is useless without the ring of keys, which you keep in another place. It is one \
+            consistent state of the database, from a moment while the command ran. Restore it with `islet restore`.
             """)
 
     @OptionGroup var file: ConfigurationOption
-    @Argument(help: "Where the copy goes.", completion: .file()) var target: String
-    @Flag(help: "Replaces a file that is there.") var overwrite = false
+    @Argument(help: "The file to write the copy to.", completion: .file()) var target: String
+    @Flag(help: "Replaces an existing file.") var overwrite = false
     @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
@@ -45,19 +45,19 @@ struct Backup: ParsableCommand {
 /// The `islet restore` command, which replaces the database by a backup.
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Puts a backup in the place of the database, which is kept under another name.",
+        abstract: "Replaces the database with a backup, and keeps the previous database under another name.",
         discussion: """
-            The server must be stopped. Since the backup was made, cards may have been started and alerts given that \
-            it does not know of. So that nobody gets a second card, each phone that the server might start a card on \
-            counts as started, until the phone's inventory says otherwise or 12 hours have passed; and alerts of \
-            present states count as given. What the database that is there says was revoked or signed out since stays \
-            so, if it can be read. Have your backend set its activities again afterwards.
+            The server must be stopped. The backup does not know the cards that were started and the alerts that were \
+            sent after it was made. To prevent second cards, every phone on which the server might start a card counts \
+            as started until the phone reports its inventory, or for 12 hours. Alerts of current states count as sent. \
+            Revocations and sign-outs that the current database has recorded since stay in force, if it can be read. \
+            Have your backend set its activities again afterwards.
             """)
 
     @OptionGroup var file: ConfigurationOption
     @Argument(help: "The file that `islet backup` made, or a copy of a stopped server's database.", completion: .file())
     var source: String
-    @Flag(help: "No card was started since the backup was made: phones without one may get it at once.")
+    @Flag(help: "No card was started since the backup: phones without a card may get one at once.")
     var startsAreKnown = false
     @Flag(help: "Prints JSON.") var json = false
 
@@ -70,33 +70,34 @@ struct Restore: ParsableCommand {
             "\(settings.databasePath) is the backup of \(summary.madeAt): "
                 + "\(Wording.count(summary.activities, "activity", "activities")), "
                 + Wording.count(summary.devices, "device"))
-        if let kept = summary.kept { Output.line("what was there before is \(kept)") }
+        if let kept = summary.kept { Output.line("the previous database was kept as \(kept)") }
         if startsAreKnown {
-            Output.line("starts are known: phones without a card may get one as soon as the server runs")
+            Output.line("--starts-are-known: phones without a card may get one as soon as the server runs")
         } else {
             Output.line(
                 "\(Wording.count(summary.heldStarts, "start")) held: a card may have been started since the backup, so "
-                    + "none is started there until the phone's inventory says what it shows, or for 12 hours")
+                    + "no card is started there until the phone reports its inventory, or for 12 hours")
         }
         Output.line(
-            "\(Wording.count(summary.spentAlerts, "alert")) not given again: they may have been given since the backup")
+            "\(Wording.count(summary.spentAlerts, "alert")) will not be sent again, because they may have been sent "
+                + "since the backup")
         if let keys = summary.withdrawn?.keys {
-            Output.line("revoked since the backup, and so again: \(Wording.count(keys, "API key"))")
+            Output.line("\(Wording.count(keys, "API key")) revoked since the backup: revoked again")
         } else {
-            Output.line("API keys that were revoked since the backup are good again: `islet keys list` shows all")
+            Output.line("API keys that were revoked since the backup are valid again: `islet keys list` lists all keys")
         }
         if let devices = summary.withdrawn?.devices {
-            Output.line("signed out since the backup, and so again: \(Wording.count(devices, "device"))")
+            Output.line("\(Wording.count(devices, "device")) signed out since the backup: signed out again")
         } else {
             Output.line(
-                "phones whose person signed out since the backup, or that have changed hands, are as they were then, "
+                "phones whose person has signed out or changed since the backup are again as they were at the backup, "
                     + "until their apps report")
         }
         if let problem = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys).tokenKeys {
             Output.line("before you start the server: \(problem)")
         }
         Output.line(
-            "start the server, and have your backend set its activities again: what changed since is not in here")
+            "start the server, and have your backend set its activities again: changes since the backup are lost")
     }
     private static func json(
         _ summary: BackupRestore.Summary, _ settings: Settings, startsAreKnown: Bool

@@ -5,7 +5,7 @@ import JSONText
 /// The `islet config` command, which explains a configuration and lists all keys.
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Explains a configuration, and prints what there is to configure.",
+        abstract: "Explains a configuration, and prints all configuration keys.",
         subcommands: [Check.self, Reference.self])
 
     struct Check: ParsableCommand {

@@ -54,7 +54,7 @@ struct ContractCommand: ParsableCommand {
             if json {
                 printJSON(fits, attributesType)
             } else if fits.isEmpty {
-                Output.line("\(contract) is good: a contract of \(attributesType)")
+                Output.line("\(contract) is valid: a contract of \(attributesType)")
             } else {
                 printText(fits)
             }

@@ -7,18 +7,18 @@ import StorageSQLite
 /// The `islet devices` command, for manual work on a phone.
 struct Devices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Revokes what a phone calls with.", subcommands: [Revoke.self])
+        abstract: "Revokes the credentials of phones.", subcommands: [Revoke.self])
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a phone's own credentials invalid at once.",
             discussion: """
-                The person stays signed in, and the phone's cards go on. Its next call needs the person's own token, \
-                with which it gets another credential. May be run while the server runs.
+                The person stays signed in, and the phone's cards continue. The phone's next call needs the person's \
+                own token, with which it gets another credential. Can run beside a running server.
                 """)
 
         @OptionGroup var file: ConfigurationOption
-        @Option(help: "The app's bundle id; may be left out where there is only one.") var app: String?
+        @Option(help: "The app's bundle id; may be left out if there is only one.") var app: String?
         @Argument(help: "The device's id, as the app or its backend names it.") var device: String
         @Flag(help: "Prints JSON.") var json = false
 

@@ -6,32 +6,33 @@ import JSONText
 /// The `islet doctor` command, which checks everything that pushes depend on.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks what pushes depend on: configuration, database, contracts, keys, clock, the way to APNs.",
+        abstract: "Checks everything that pushes depend on: configuration, database, contracts, keys, clock, "
+            + "connection to APNs.",
         discussion: """
-            One line for each check: ok, warning, failed or skipped, and below it what to do. May run beside the \
-            server. For each key it sends one push to a token that nobody has: its refusal proves that APNs can be \
-            reached and takes key, team and app. Backends, endpoints of webhooks and key sets are connected to, and \
-            only the last are read. Nothing is changed and no phone is touched. Each finding has an id that stays, in \
-            --json and in docs/operating/doctor.md.
+            Prints one line for each check: ok, warning, failed or skipped, and below it what to do. Can run beside \
+            the server. For each key it sends one push to an invalid token: the refusal proves that APNs can be \
+            reached and accepts key, team and app. The command connects to backends, webhook endpoints and key sets, \
+            and reads only the key sets. It changes nothing, and no phone is affected. Each finding has a stable id, \
+            in --json and in docs/operating/doctor.md.
             Exits with 0 when nothing failed, else with 1.
 
-            With --device it asks the running server instead why something did not arrive on that phone, finding by \
-            finding, the gravest first: it needs --server and an API key of the scope read (--key, or the variable \
+            With --device it asks the running server why something did not arrive on that phone, and prints the \
+            gravest finding first. It needs --server and an API key of the scope read (--key, or the variable \
             ISLET_KEY). It exits with 1 when something is blocked.
 
-            With --project it reads an iOS app's project instead: what its Info.plist, entitlements, targets and build \
+            With --project it reads an iOS app's project: what its Info.plist, entitlements, targets and build \
             settings lack for Live Activities with push. It needs no Mac and no network, changes nothing, and reads \
-            nothing outside of that folder. Where there is a configuration, the app's bundle id is compared with it.
+            nothing outside of that folder. If there is a configuration, the app's bundle id is compared with it.
             """)
 
     @OptionGroup var file: ConfigurationOption
     @Option(help: "Only this app, by bundle id.") var app: String?
     @Option(help: "Only this environment's keys: sandbox or production.") var environment: String?
-    @Flag(help: "Leaves out what needs the network.") var offline = false
+    @Flag(help: "Skips the checks that need the network.") var offline = false
     @Flag(help: "Prints JSON.") var json = false
-    @Option(help: "Why did it not arrive on this phone? The device's id.") var device: String?
-    @Option(help: "What does this app's project lack? The folder of its .xcodeproj.") var project: String?
-    @Option(help: "With --device: of this activity alone.") var activity: String?
+    @Option(help: "Diagnoses the phone with this device id: why did something not arrive?") var device: String?
+    @Option(help: "Checks the app's project in this folder, which has the .xcodeproj.") var project: String?
+    @Option(help: "With --device: checks only this activity.") var activity: String?
     @OptionGroup(title: "With --device") var server: ServerOption
 
     func validate() throws {

@@ -6,7 +6,7 @@ import LiveActivityStorage
 /// The printed form of API keys, for people and as JSON. It contains the secret only of a key that was just made.
 enum KeyReport {
     static let idHelp: ArgumentHelp =
-        "The key's id: what stands between its two underscores, and first in `islet keys list`."
+        "The key's id: the part between its two underscores, which is the first column of `islet keys list`."
     /// Remaining lifetime below which a valid key is reported as expiring soon.
     static let soon = Duration.seconds(14 * 86_400)
 

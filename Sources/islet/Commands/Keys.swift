@@ -9,25 +9,25 @@ import StorageSQLite
 /// The `islet keys` command, which manages the API keys of backends.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Creates, lists and revokes API keys; changes the keys that seal push tokens.",
-        discussion: "Each may be run while the server runs, which heeds it from its next call on.",
+        abstract: "Creates, lists and revokes API keys; rotates the keys that seal push tokens.",
+        discussion: "All subcommands can run beside a running server and take effect with its next call.",
         subcommands: [
             Create.self, List.self, Show.self, Revoke.self, Prune.self, RotateStorage.self, NewRing.self,
         ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Creates a key and prints it, this once, on standard output.",
-            discussion: "Makes the database when there is none. May be run while the server runs.")
+            abstract: "Creates a key and prints it once, on standard output.",
+            discussion: "Creates the database if there is none. Can run beside a running server.")
 
         @OptionGroup var file: ConfigurationOption
         @Option(help: "The bundle id of the app that the key belongs to.") var app: String
         @Option(help: "backend (all calls), device (a phone's calls), read, or admin.")
         var scope: String = APIKeyRecord.Scope.backend.rawValue
-        @Option(help: "What the key is for, for people: 1 to 100 characters.") var name: String?
-        @Option(help: "How long it is valid, such as 90d or 12h; without it, until it is revoked.")
+        @Option(help: "A description of the key for people: 1 to 100 characters.") var name: String?
+        @Option(help: "How long the key is valid, such as 90d or 12h; without it, until it is revoked.")
         var expires: String?
-        @Flag(help: "Prints JSON: the key, and what is kept of it.") var json = false
+        @Flag(help: "Prints JSON: the key, and everything stored about it.") var json = false
 
         func run() async throws {
             let settings = try file.settings()
@@ -53,10 +53,9 @@ struct Keys: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the keys: never their secrets.",
+            abstract: "Lists the keys, without their secrets.",
             discussion: """
-                What the server was last called with is known up to two minutes late. A key that expires within 14 \
-                days says so.
+                The time of a key's last use may lag by up to two minutes. A key that expires within 14 days says so.
                 """)
 
         @OptionGroup var file: ConfigurationOption
@@ -75,7 +74,8 @@ struct Keys: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints all that is kept of a key.")
+        static let configuration = CommandConfiguration(abstract: "Prints everything stored about a key, except its "
+            + "secret.")
 
         @OptionGroup var file: ConfigurationOption
         @Argument(help: KeyReport.idHelp) var id: String
@@ -93,11 +93,12 @@ struct Keys: AsyncParsableCommand {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a key invalid at once.",
-            discussion: "A running server does not take it from its next call on: it looks at the database each time.")
+            discussion: "A running server rejects the key from its next call on, because it reads the database each "
+                + "time.")
 
         @OptionGroup var file: ConfigurationOption
         @Argument(help: KeyReport.idHelp) var id: String
-        @Flag(help: "Prints JSON: what is kept of the key.") var json = false
+        @Flag(help: "Prints JSON: everything stored about the key.") var json = false
 
         func run() async throws {
             let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
@@ -113,10 +114,10 @@ struct Keys: AsyncParsableCommand {
     struct Prune: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erases keys that were revoked or have expired.",
-            discussion: "Until then they stay in the list, so that it can be told what an old key was.")
+            discussion: "Until then they stay in the list, so you can look up what an old key was for.")
 
         @OptionGroup var file: ConfigurationOption
-        @Option(help: "Only those that have been over for so long, such as 30d.") var olderThan = "30d"
+        @Option(help: "Only keys that ended at least this long ago, such as 30d.") var olderThan = "30d"
         @Flag(help: "Prints JSON.") var json = false
 
         func run() async throws {

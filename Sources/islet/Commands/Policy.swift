@@ -7,17 +7,18 @@ import LiveActivityCore
 /// The `islet policy` command, which shows the effects of a type's policy.
 struct Policy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows what a type's policy makes of changes.", subcommands: [Explain.self])
+        abstract: "Shows how a type's policy handles changes.", subcommands: [Explain.self])
 
     struct Explain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Plays changes against a policy: what would be sent when, and why.",
+            abstract: "Simulates changes under a policy: what is sent, when and why.",
             discussion: """
-                Nothing leaves, and no time passes: the changes go through the server's own decisions, with a clock of \
-                their own and an APNs that takes every push. Each line of the changes is a JSON object with a time, \
-                `{"at": "90s", "state": {…}}`, optionally with alert, priority, relevance, staleAfter and reopen; or \
-                `{"at": "5m", "end": true}`; or an event on a phone, `{"at": "2m", "phone": "ann", "event": "token"}`: \
-                token, offline, online, withhold, allow, dismiss, local, inventory. docs/policy.md has examples.
+                Nothing is sent, and no time passes: the changes go through the server's own decisions, with a clock \
+                of their own and an APNs that accepts every push. Each line of the changes is a JSON object with a \
+                time, `{"at": "90s", "state": {…}}`, optionally with alert, priority, relevance, staleAfter and \
+                reopen; or `{"at": "5m", "end": true}`; or an event on a phone, `{"at": "2m", "phone": "ann", "event": \
+                "token"}`: token, offline, online, withhold, allow, dismiss, local, inventory. docs/policy.md has \
+                examples.
                 """)
 
         @OptionGroup var file: ConfigurationOption
@@ -25,7 +26,7 @@ struct Policy: AsyncParsableCommand {
         @Option(help: "The app's bundle id; needed when several have the type.") var app: String?
         @Option(help: "A file with the changes; left out, an example is played.") var changes: String?
         @Option(help: "When the first change happens.") var from = "2026-01-15T12:00:00Z"
-        @Option(name: .customLong("for"), help: "How long things go on after the last change.") var rest = "10m"
+        @Option(name: .customLong("for"), help: "Simulated time after the last change.") var rest = "10m"
         @Option(help: "The phones' time zone, for quiet hours.") var timeZone = "UTC"
         @Flag(help: "The phones allow frequent pushes.") var frequent = false
         @Flag(help: "Lines of JSON in place of a table.") var json = false

@@ -7,17 +7,17 @@ extension Keys {
     /// The `islet keys rotate-storage` command, which changes the keys of the push tokens in the database.
     struct RotateStorage: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Puts new keys in use that seal push tokens, and re-seals every token under them.",
+            abstract: "Rotates the keys that seal push tokens and re-encrypts every token.",
             discussion: """
-                May be run while the server runs: it uses the new keys from the next change on. The new keys are \
-                added to the ring; the earlier ones stay there until --retire. Killed at any moment, the next run \
-                goes on where it was. Keep a copy of the ring as it is now: a backup of the database needs the keys \
+                Can run beside a running server, which uses the new keys from the next change on. The new keys are \
+                added to the ring; the earlier ones stay there until --retire. If the command is killed, the next run \
+                resumes the rotation. Keep a copy of the ring as it is now: a backup of the database needs the keys \
                 that were in use when it was made.
                 """)
 
         @OptionGroup var file: ConfigurationOption
-        @Flag(help: "Says what each key is still needed for, and changes nothing.") var status = false
-        @Flag(help: "Takes the keys that no row of the database needs out of the ring. Its backups may need them!")
+        @Flag(help: "Reports how many rows still need each key, and changes nothing.") var status = false
+        @Flag(help: "Removes keys from the ring that no row needs. Backups of the database may need them!")
         var retire = false
         @Flag(help: "Prints JSON.") var json = false
 
@@ -54,13 +54,13 @@ extension Keys {
                     "damaged": .object(Self.counts(summary.damaged)),
                 ])
             }
-            if summary.isResumed { Output.line("went on with a rotation that had not come to its end") }
+            if summary.isResumed { Output.line("resumed an unfinished rotation") }
             Output.line("in use: \(summary.inUse.joined(separator: ", "))")
             for (table, rows) in summary.resealed.sorted(by: { $0.key < $1.key }) {
                 Output.line("re-sealed \(Wording.count(rows, "row")) of \(table)")
             }
             for (table, rows) in summary.damaged.sorted(by: { $0.key < $1.key }) {
-                Output.line("left \(Wording.count(rows, "row")) of \(table) that cannot be opened: they are damaged")
+                Output.line("left \(Wording.count(rows, "row")) of \(table) that cannot be decrypted: they are damaged")
             }
             Output.line("keep a copy of the ring as it is now; the earlier keys stay in it until --retire")
         }
@@ -102,7 +102,7 @@ extension Keys {
             }
             for key in retirement.retired { Output.line("retired \(key): no row of the database needs it") }
             if retirement.retired.isEmpty {
-                Output.line("no key is there that no row needs")
+                Output.line("every key is still in use; nothing to retire")
             } else {
                 Output.line(advice(settings))
             }
@@ -115,7 +115,7 @@ extension Keys {
         private func advice(_ settings: Settings) -> String {
             let backups = "a backup that was made before may need it: keep a copy of the ring with it"
             if case .given(_, let name) = settings.tokenKeys {
-                return "take it out of the variable \(name); \(backups)"
+                return "remove it from the variable \(name); \(backups)"
             }
             return backups
         }
@@ -129,7 +129,7 @@ extension Keys {
             discussion: "For `tokenKeys` of the configuration: `umask 077; islet keys new-ring > token-keys.json`.")
 
         @OptionGroup var file: ConfigurationOption
-        @Flag(help: "The configured ring with new keys in front: for a ring that is in a variable.")
+        @Flag(help: "Prints the configured ring with new keys in front, for a ring in an environment variable.")
         var renewed = false
 
         func run() throws {

@@ -13,24 +13,26 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the server: the HTTP API, the console, and delivery through APNs.",
         discussion: """
-            Prints the address it listens on. SIGTERM and SIGINT stop it gracefully: open requests are answered, \
-            pushes on their way are settled. A kill loses nothing that was answered. SIGHUP reads the certificate anew.
-            A socket that systemd hands over (LISTEN_FDS) is served in place of `listen`: then a restart refuses no \
+            Prints the address that the server listens on. SIGTERM and SIGINT stop it gracefully: open requests are \
+            answered, and pushes in flight are settled. Even if the process is killed, no acknowledged change is lost. \
+            SIGHUP reloads the certificate.
+            A socket that systemd passes (LISTEN_FDS) is served in place of `listen`: then a restart refuses no \
             connection.
-            With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which the \
-            console draws and acts on (docs/console.md). It prints a link that signs you in. Nothing of it is kept.
-            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical). \
-            ISLET_LOG_FORMAT=json: each line a JSON document.
+            With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which you see \
+            and control in the console (docs/console.md). It prints a link that signs you in. All data is deleted when \
+            it stops.
+            Log level: ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical). ISLET_LOG_FORMAT=json: \
+            each line a JSON document.
             """)
 
     @OptionGroup var file: ConfigurationOption
     @Flag(help: "Simulated phones in place of Apple's, for developing.") var dev = false
     @Option(help: "With --dev: the port, else 8080; 0 takes a free one.") var port: Int?
-    @Option(help: "With --dev: whose app the phones have, a system of `islet demo`; else orders.") var system: String?
+    @Option(help: "With --dev: the example app, a name from `islet demo --system`; else orders.") var system: String?
 
     func validate() throws {
         guard dev || port == nil && system == nil else {
-            throw ValidationError("--port and --system are for --dev; without it, `listen` of the configuration counts")
+            throw ValidationError("--port and --system need --dev; without it, the configuration's `listen` applies")
         }
         if let port, !(0...65_535).contains(port) { throw ValidationError("--port is 0 to 65535, not \(port)") }
         if let system, Systems.named(system) == nil {
@@ -79,7 +81,8 @@ struct Serve: AsyncParsableCommand {
         parts.webhooks = settings.webhooks
         parts.refreshes.perSecond = settings.refreshesPerSecond
         if settings.certificates == nil, !settings.isLoopback, parts.socket == nil {
-            parts.logger.warning("other machines reach the API over plain HTTP, keys and tokens in clear: set `tls`")
+            parts.logger.warning(
+                "other machines reach the API over plain HTTP, so keys and tokens travel in the clear: set `tls`")
         }
         if let tracing = settings.tracing {
             let buffer = SpanBuffer()

@@ -26,11 +26,11 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
     @Option(help: "A file with the API key the phones report with; it may be made later.") var backendKeyFile: String?
-    @Option(help: "Whose app the phones have: a system of `islet demo`.") var system = OrderPlay.name
+    @Option(help: "The example app on the phones: a name from `islet demo --system`.") var system = OrderPlay.name
     @Option(help: "The app's bundle id in the islet.yaml that is written, in place of the system's.") var app: String?
     @Option(help: "The policy's startGrace in the islet.yaml that is written.") var startGrace = "15s"
-    @Option(help: "Tokens, ids and chances follow from it.") var seed: UInt64 = 1
-    @Option(help: "Pushes a token takes in a minute before 429; without it, any number.") var tokenRate: Int?
+    @Option(help: "Seed for tokens, ids and random faults.") var seed: UInt64 = 1
+    @Option(help: "Pushes per token and minute before 429; without it, unlimited.") var tokenRate: Int?
 
     func validate() throws {
         for (option, port) in [("--port", port), ("--control-port", controlPort)] where !(0...65_535).contains(port) {

@@ -18,7 +18,7 @@ struct KeyChoice: ParsableArguments {
         guard let first = fitting.first else { throw CommandError("no key is configured for that") }
         guard fitting.count == 1 else {
             let choices = fitting.map { "--app \($0.app) --environment \($0.environment.rawValue)" }
-            throw CommandError("several keys fit: say which with one of\n  " + choices.joined(separator: "\n  "))
+            throw CommandError("several keys match: choose one with\n  " + choices.joined(separator: "\n  "))
         }
         return first
     }

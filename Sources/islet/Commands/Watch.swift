@@ -5,19 +5,19 @@ import LiveActivityAPI
 /// The `islet watch` command, which follows one activity of a running server.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows one activity of a running server as it moves.",
+        abstract: "Follows one activity of a running server.",
         discussion: """
-            What should be shown, how far that has come around the phones, each phone with what happens with it now, \
-            and the end of the timeline. On a terminal it is drawn anew until nothing is left to happen, or until \
-            Ctrl-C; elsewhere whatever changed is printed below. --once looks once.
+            Shows the desired state, its delivery progress, the status of each phone, and the latest timeline entries. \
+            On a terminal the screen is redrawn until nothing more can change or you press Ctrl-C; otherwise changes \
+            are printed below each other. --once prints it once.
             """)
 
     @OptionGroup var server: ServerOption
     @Argument(help: "The activity's id.") var activity: String
-    @Option(help: "Seconds between two looks, from 0.2 to 3600.") var every = 1.0
+    @Option(help: "Seconds between two readings, from 0.2 to 3600.") var every = 1.0
     @Option(help: "How many phones to list, up to 1000.") var phones = 15
-    @Flag(help: "Looks once.") var once = false
-    @Flag(help: "Prints JSON, a line whenever something changed.") var json = false
+    @Flag(help: "Prints the activity once.") var once = false
+    @Flag(help: "Prints JSON, one line for each change.") var json = false
 
     func validate() throws {
         guard 0.2...3600 ~= every else { throw ValidationError("--every is from 0.2 to 3600") }

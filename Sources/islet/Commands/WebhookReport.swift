@@ -31,7 +31,7 @@ struct WebhookReport {
     private var behind: EventNumber { max(0, newest - (place?.position ?? newest)) }
 
     static func table(_ rows: [WebhookReport]) -> String {
-        guard !rows.isEmpty else { return "no webhooks; docs/webhooks.md tells how to configure one\n" }
+        guard !rows.isEmpty else { return "no webhooks; see docs/webhooks.md to configure one\n" }
         return Columns.text(
             ["NAME", "APP", "BEHIND", "WAITING", "DEAD", "STANDING"],
             rows.map { row in
@@ -68,7 +68,7 @@ struct WebhookReport {
 /// The printed form of deliveries that were given up.
 enum DeadReport {
     static func table(_ dead: [WebhookDelivery], _ events: [StoredEvent]) -> String {
-        guard !dead.isEmpty else { return "nothing was given up\n" }
+        guard !dead.isEmpty else { return "no failed events\n" }
         let known = Dictionary(events.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         return Columns.text(
             ["EVENT", "KIND", "ACTIVITY", "TRIES", "GIVEN UP", "LAST FAILURE"],

@@ -10,14 +10,14 @@ import StorageSQLite
 /// The `islet webhooks` command, which reports on the endpoints that receive events.
 struct Webhooks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows how webhooks do, has events told again or discards them, and turns webhooks on.",
-        discussion: "Each may be run while the server runs, which heeds it within 10 seconds.",
+        abstract: "Lists webhooks, replays or discards failed events, and re-enables webhooks.",
+        discussion: "All subcommands can run beside a running server and take effect within 10 seconds.",
         subcommands: [List.self, Dead.self, Replay.self, Discard.self, Enable.self])
 
     /// Options that choose one endpoint.
     struct Place: ParsableArguments {
         @OptionGroup var file: ConfigurationOption
-        @Option(help: "The app's bundle id; may be left out where there is only one.") var app: String?
+        @Option(help: "The app's bundle id; may be left out if there is only one.") var app: String?
         @Argument(help: "The webhook's name in the configuration.") var name: String
 
         func open() throws -> (key: WebhookKey, store: SQLiteStore) {
@@ -31,13 +31,13 @@ struct Webhooks: AsyncParsableCommand {
         }
 
         func unknown(_ key: WebhookKey) -> CommandError {
-            CommandError("\(key.app) has no webhook `\(key.name)` yet: a server that runs with it makes it known")
+            CommandError("\(key.app) has no webhook `\(key.name)` yet: start a server with it first")
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the webhooks: how far each was told, and what waits.")
+            abstract: "Lists the webhooks with their delivery progress and backlog.")
 
         @OptionGroup var file: ConfigurationOption
         @Flag(help: "Prints JSON.") var json = false
@@ -63,12 +63,12 @@ struct Webhooks: AsyncParsableCommand {
 
     struct Dead: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the events that a webhook was not told, and will not be unless they are replayed.",
-            discussion: "They are kept as long as events are.")
+            abstract: "Lists the events that could not be delivered to a webhook.",
+            discussion: "They are kept as long as all events, and are not retried unless you replay them.")
 
         @OptionGroup var place: Place
-        @Option(help: "How many at most.") var limit = 100
-        @Option(help: "Those after this event.") var after: EventNumber = 0
+        @Option(help: "Maximum number of events.") var limit = 100
+        @Option(help: "Only those after this event.") var after: EventNumber = 0
         @Flag(help: "Prints JSON.") var json = false
 
         func run() async throws {
@@ -84,15 +84,15 @@ struct Webhooks: AsyncParsableCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has events told again.",
+            abstract: "Delivers events again.",
             discussion: """
-                Without an option: those that were given up. The same event has the same webhook-id each time, so that \
-                a receiver that took it can tell.
+                Without an option: all failed events. An event has the same webhook-id each time, so a receiver can \
+                recognize one that it has already accepted.
                 """)
 
         @OptionGroup var place: Place
-        @Option(help: "Only this one of those that were given up; may be repeated.") var event: [EventNumber] = []
-        @Option(help: "Everything after this event that is kept, whether it was taken or not; 0: all.")
+        @Option(help: "Only this failed event; may be repeated.") var event: [EventNumber] = []
+        @Option(help: "All stored events after this one, whether delivered or not; 0: all.")
         var since: EventNumber?
         @Flag(help: "Prints JSON.") var json = false
 
@@ -106,19 +106,19 @@ struct Webhooks: AsyncParsableCommand {
             }
             if json { return Output.line(#"{"replayed":\#(since == nil ? String(count) : "null")}"#) }
             Output.line(
-                since.map { "everything after \($0) is told again" }
+                since.map { "everything after \($0) is delivered again" }
                     ?? "\(count) \(count == 1 ? "event is" : "events are") told again")
         }
     }
 
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Takes events off the list of those that were given up.",
-            discussion: "They are not told any more, and nothing counts them; `replay --since` still finds them.")
+            abstract: "Removes events from the list of failed events.",
+            discussion: "They are no longer counted or delivered; `replay --since` still finds them.")
 
         @OptionGroup var place: Place
-        @Option(help: "This one; may be repeated.") var event: [EventNumber] = []
-        @Flag(help: "All of them.") var all = false
+        @Option(help: "Discards this event; may be repeated.") var event: [EventNumber] = []
+        @Flag(help: "Discards all failed events.") var all = false
         @Flag(help: "Prints JSON.") var json = false
 
         func run() async throws {
@@ -133,8 +133,8 @@ struct Webhooks: AsyncParsableCommand {
 
     struct Enable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Turns a webhook on again that was turned off since it took nothing for days.",
-            discussion: "It goes on where it was, as far as events are still kept.")
+            abstract: "Re-enables a webhook that was disabled after failing for days.",
+            discussion: "Delivery continues where it stopped, as far as the events are still stored.")
 
         @OptionGroup var place: Place
         @Flag(help: "Prints JSON.") var json = false
@@ -144,7 +144,7 @@ struct Webhooks: AsyncParsableCommand {
             defer { store.close() }
             guard let wasOff = try await store.enable(key) else { throw place.unknown(key) }
             if json { return Output.line(#"{"enabled":\#(wasOff)}"#) }
-            Output.line(wasOff ? "\(key.name) is told again" : "\(key.name) was on already")
+            Output.line(wasOff ? "\(key.name) is enabled" : "\(key.name) was already enabled")
         }
     }
 }

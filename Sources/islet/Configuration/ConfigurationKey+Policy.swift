@@ -6,7 +6,7 @@ extension ConfigurationKey {
     static let policy: [ConfigurationKey] = [
         duration(
             "endAfter", defaults.endAfter ?? .zero,
-            "An activity that nobody has set for so long is ended by the server; 0s: never. iOS ends a card after 8 "
+            "The server ends an activity whose state nobody has set for this time; 0s: never. iOS ends a card after 8 "
                 + "hours and keeps it for 4 more."),
         duration(
             "coalescingWindow", defaults.coalescingWindow,
@@ -33,17 +33,17 @@ extension ConfigurationKey {
                 + "the call that sets them says otherwise."),
         ConfigurationKey(
             "startAlert", .object(startAlert), .group(isOptional: false),
-            "What a start says when the state brings no alert. Needed unless `start` is appOnly or never: a phone "
-                + "drops a start without an alert. {/pointer} stands for a value of the state or the attributes, "
-                + "{/pointer|otherwise} says what stands there without one, {{ and }} are the braces themselves."),
+            "The alert of a start when the state has no alert. Required unless `start` is appOnly or never, because a "
+                + "phone drops a start without an alert. {/pointer} inserts a value of the state or the attributes, "
+                + "{/pointer|otherwise} has a default for a missing value, {{ and }} are the braces themselves."),
         ConfigurationKey(
             "fallback", .object(startAlert), .group(isOptional: true),
-            "What an ordinary notification says on a phone that cannot show the card: once for the first state and for "
-                + "each alert, never beside a card. The texts are templates as in `startAlert`. Left out, and where "
-                + "the call that sets the state brings none, there is no notification."),
+            "The ordinary notification for a phone that cannot show the card: once for the first state and for each "
+                + "alert, never beside a card. The texts are templates as in `startAlert`. If it is left out, there is "
+                + "a notification only if the call that sets the state has one."),
         ConfigurationKey(
             "reusable", .scalar("true or false"), .defaulted("\(defaults.isReusable)"),
-            "An ended activity may be set again without asking for it."),
+            "Whether a call may set an ended activity again without `reopen`."),
         ConfigurationKey(
             "start", .text(oneOf(ActivityRecord.StartMode.self)), .defaulted(defaults.start.rawValue),
             "Whether a push may start the card, or only the app does."),
@@ -52,64 +52,64 @@ extension ConfigurationKey {
             "Whether a card comes back after the person swiped it away or it vanished."),
         ConfigurationKey(
             "dismissAfter", .scalar("duration"), .optional("30m"),
-            "When an ended card leaves the lock screen where the end does not say; at most 4h, 0s at once. Left out, "
+            "When an ended card leaves the lock screen if the end does not say it; at most 4h, 0s: at once. Left out, "
                 + "the system decides."),
         ConfigurationKey(
             "quietHours", .object(quietHours), .group(isOptional: true),
-            "A time of day, by each phone's own clock, in which no card is started. Cards that are there are updated "
-                + "and ended as ever."),
+            "A time of day, by each phone's own clock, in which no card is started. Existing cards are updated and "
+                + "ended as usual."),
         ConfigurationKey(
             "renewal", .scalar("true or false"), .defaulted("\(defaults.renewal)"),
-            "iOS stops updating a card after 8 hours. Starts it anew at 7h 15m, without a sound and outside quiet "
-                + "hours, once; the first card is ended when the second one's token is there."),
+            "iOS stops updating a card after 8 hours. The server starts a second card at 7h 15m, once, without a sound "
+                + "and outside quiet hours. It ends the first card when the second one's token has arrived."),
         ConfigurationKey(
             "join", .text(oneOf(TypePolicy.Join.self)), .defaulted(defaults.join.rawValue),
-            "Whom a phone that calls by itself lets in by reporting a card: the people of the audience, or everybody "
+            "Whose cards the server accepts from a phone that calls directly: those of the audience, or of everybody "
                 + "who can name the activity."),
         ConfigurationKey(
             "authority", .text(oneOf(TypePolicy.Authority.self)), .defaulted(defaults.authority.rawValue),
-            "Whose state a card shows that the app changed itself: the server's again after a minute, or the app's "
-                + "until the server sets a newer one."),
+            "Which state wins after the app changes its own card: the server's (sent again after one minute), or the "
+                + "app's until the server sets a newer state."),
         ConfigurationKey(
             "atCeiling", .text("word"), .defaulted(defaults.atCeiling.rawValue),
-            "What happens to a start on a phone that shows `ceiling` cards of the app (ignore, wait, endOldest, "
-                + "endLeastRelevant): it goes out and the phone "
-                + "decides, it waits, or a card is ended for it. One of more relevance is never ended by "
-                + "endLeastRelevant."),
+            "What to do with a start on a phone that already shows `ceiling` cards of the app. ignore: send it and let "
+                + "the phone decide. wait: hold it. endOldest, endLeastRelevant: end a card first. endLeastRelevant "
+                + "never ends a card that is more relevant than the new one."),
         ConfigurationKey(
             "ceiling", .scalar("1 to 100"), .defaulted("\(defaults.ceiling)"),
-            "How many cards of one app a phone shows. Apple tells no number; about five are reported."),
+            "Number of cards of one app that a phone shows. Apple publishes no number; developers report about five."),
         ConfigurationKey(
             "budgets", .object(budgets), .group(isOptional: true),
-            "Our estimates of what a device lets through in any hour and in any day; Apple tells no numbers. Half of "
-                + "each may go at once. Beyond them updates and ends go at low priority, and starts wait."),
+            "Estimates of how many pushes a device accepts per hour and per day; Apple publishes no numbers. Half of "
+                + "each may be sent at once. Beyond them, updates and ends are sent at low priority and starts wait."),
     ]
 
     private static let quietHours: [ConfigurationKey] = [
-        ConfigurationKey("from", .text("HH:MM"), .required("22:00"), "The first minute that is quiet."),
+        ConfigurationKey("from", .text("HH:MM"), .required("22:00"), "The first quiet minute."),
         ConfigurationKey(
             "to", .text("HH:MM"), .required("07:00"),
-            "The first minute that is not; before `from`, it is on the next day."),
+            "The first minute that is not quiet; if it is before `from`, it is on the next day."),
         ConfigurationKey(
             "zone", .text("time zone"), .optional("Europe/Berlin"),
-            "For phones that did not name their zone. Left out, these have no quiet hours."),
+            "The time zone of phones that have not named theirs. Left out, these phones have no quiet hours."),
         ConfigurationKey(
             "holdAlerts", .scalar("true or false"), .optional("true"),
-            "Starts that carry an alert of a call's wait as well. Left out, they go out."),
+            "Whether starts with an alert set by a call wait as well. Left out, they are sent."),
     ]
 
     private static let budgets: [ConfigurationKey] = [
-        number("highPerHour", defaults.budgets.high.perHour, "High-priority updates and ends in an hour."),
-        number("highPerDay", defaults.budgets.high.perDay, "The same in a day."),
+        number("highPerHour", defaults.budgets.high.perHour, "High-priority updates and ends per hour."),
+        number("highPerDay", defaults.budgets.high.perDay, "High-priority updates and ends per day."),
         number(
             "frequentPerHour", defaults.budgets.highFrequent.perHour,
-            "The same in an hour where the phone says `frequentPushesEnabled`."),
-        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "The same in a day where the phone says so."),
-        number("startsPerHour", defaults.budgets.start.perHour, "Starts in an hour."),
-        number("startsPerDay", defaults.budgets.start.perDay, "Starts in a day."),
+            "High-priority updates and ends per hour for phones that report `frequentPushesEnabled`."),
+        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "High-priority updates and ends per day for "
+            + "these phones."),
+        number("startsPerHour", defaults.budgets.start.perHour, "Starts per hour."),
+        number("startsPerDay", defaults.budgets.start.perDay, "Starts per day."),
         ConfigurationKey(
             "reserve", .scalar("0 to 90"), .defaulted("\(defaults.budgets.high.reserve)"),
-            "Of a hundred high-priority pushes so many are kept for alerts and ends."),
+            "Percentage of the high-priority pushes that is reserved for alerts and ends."),
     ]
 
     private static func number(_ name: String, _ value: Int, _ meaning: String) -> ConfigurationKey {
@@ -120,7 +120,7 @@ extension ConfigurationKey {
         ConfigurationKey(
             "pointer", .text("JSON Pointer"), .required("/status"), "Where in the content state to look."),
         ConfigurationKey(
-            "values", .scalars("JSON values"), .required("delivering"), "What has to stand there."),
+            "values", .scalars("JSON values"), .required("delivering"), "The values that match."),
     ]
 
     private static let startAlert: [ConfigurationKey] = [

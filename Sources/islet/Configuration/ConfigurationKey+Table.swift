@@ -27,7 +27,7 @@ extension ConfigurationKey {
             "tls", .object(tls), .group(isOptional: true),
             "The certificate of the HTTP API, which then speaks HTTP/2 and HTTP/1.1 over TLS 1.2 or 1.3. Files that "
                 + "change are read anew within 10s, and at once on SIGHUP."),
-        ConfigurationKey("limits", .object(front), .group(isOptional: true), "What the HTTP API takes at most."),
+        ConfigurationKey("limits", .object(front), .group(isOptional: true), "The limits of the HTTP API."),
         ConfigurationKey(
             "storage", .text("sqlite:path"), .defaulted(Default.storage),
             "The database. A relative path begins at this file's folder; the database is made when it is missing."),
@@ -44,17 +44,17 @@ extension ConfigurationKey {
             "Whether `/` is the console: pages for people, who sign in with an API key (docs/console.md)."),
         ConfigurationKey(
             "tracing", .object(tracing), .group(isOptional: true),
-            "Where spans of requests, decisions and pushes are told: OTLP over HTTP in JSON, as OpenTelemetry's "
-                + "collector takes it. Without it there are none."),
+            "Where spans of requests, decisions and pushes are exported: OTLP over HTTP in JSON, which OpenTelemetry's "
+                + "collector accepts. Without it there are none."),
         ConfigurationKey(
             "connections", .object(connections), .group(isOptional: true),
-            "The connections to APNs, for each key and endpoint."),
+            "The connections to APNs, per key and endpoint."),
         ConfigurationKey(
-            "keep", .object(keep), .group(isOptional: true), "For how many days what is over is kept."),
+            "keep", .object(keep), .group(isOptional: true), "Number of days that finished data is kept."),
         ConfigurationKey(
             "refreshesPerSecond", .scalar("number"), .defaulted("\(Default.refreshesPerSecond)"),
-            "How many people of a type are computed by its provider in a second, of those whom nobody waits for: local "
-                + "midnights, and whole populations. What a call asks for one person does not wait for it."),
+            "Maximum number of people per second and type that a provider computes in the background (at local "
+                + "midnight, or for a whole population). A refresh of one person by a call is not limited."),
         ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
@@ -62,25 +62,26 @@ extension ConfigurationKey {
 
     private static let metrics: [ConfigurationKey] = [
         ConfigurationKey(
-            "served", .scalar("true or false"), .defaulted("\(Default.metrics)"), "Whether it answers."),
+            "served", .scalar("true or false"), .defaulted("\(Default.metrics)"), "Whether the server answers `GET "
+                + "/metrics`."),
         ConfigurationKey(
             "listen", .text("host:port"), .optional("127.0.0.1:9090"),
-            "An address of its own, which answers /metrics, /healthz and /readyz and nothing else. The API's address "
-                + "then does not answer /metrics. It speaks TLS where the API does. Without it everybody who reaches "
-                + "the API reads the numbers, unless `needsKey` is set."),
+            "A separate address, which answers /metrics, /healthz and /readyz and nothing else. The API's address then "
+                + "does not answer /metrics. It uses TLS if the API does. Without it, everybody who can reach the API "
+                + "can read the metrics, unless `needsKey` is set."),
         ConfigurationKey(
             "needsKey", .scalar("true or false"), .defaulted("false"),
-            "Whether it takes an API key of the scope read, of any app."),
+            "Whether `GET /metrics` requires an API key with scope read (of any app)."),
     ]
 
     private static let tracing: [ConfigurationKey] = [
         ConfigurationKey(
             "endpoint", .text("URL"), .required("http://127.0.0.1:4318/v1/traces"),
-            "The whole URL. Activity ids, routes and results are told, and no payload, token, person or phone."),
+            "The whole URL. Spans contain activity ids, routes and results, but no payload, token, person or phone."),
         ConfigurationKey(
             "share", .scalar("number"), .defaulted("1"),
-            "How much of the traces that begin here is told, from 0 to 1; of those that a caller began "
-                + "(`traceparent`), what the caller keeps."),
+            "Share of the traces started by the server that is exported, from 0 to 1. For traces started by a caller "
+                + "(`traceparent`), the caller's sampling decision applies."),
     ]
 
     private static let tokenKeys: [ConfigurationKey] = [
@@ -106,21 +107,22 @@ extension ConfigurationKey {
     private static let front: [ConfigurationKey] = [
         ConfigurationKey(
             "requestsPerSecond", .scalar("number or off"), .defaulted(rate(frontLimits.requestsPerSecond)),
-            "Calls of one API key, and twice as many at once after a pause; beyond, 429. A batch is one call."),
+            "Calls per second with one API key. After a pause, a burst of twice as many is accepted. Further calls get "
+                + "429. A batch counts as one call."),
         ConfigurationKey(
             "requestsPerSecondPerDevice", .scalar("number or off"),
             .defaulted(rate(frontLimits.requestsPerSecondPerDevice)),
-            "The same of one person or phone that calls by itself, and of the calls about one device."),
+            "Calls per second by one person or phone that calls directly, and calls about one device."),
         ConfigurationKey(
             "openRequests", .scalar("number"), .defaulted("\(frontLimits.openRequests)"),
-            "Requests that are worked on at the same time; one more is answered with 503."),
+            "Requests in progress at the same time; further ones are answered with 503."),
         ConfigurationKey(
             "connections", .scalar("number"), .defaulted("\(frontLimits.connections)"),
             "Connections at the same time; further ones wait."),
         ConfigurationKey(
             "connectionsPerAddress", .scalar("number"), .optional("1000"),
-            "Connections of one remote address, of IPv6 of one network of 64 bits; further ones are closed. Half of "
-                + "`connections` where nothing is said. Behind a proxy all have the proxy's address."),
+            "Connections from one remote address (IPv6: one /64 network); further ones are closed. Default: half of "
+                + "`connections`. Behind a proxy, all connections have the proxy's address."),
     ]
 
     private static func rate(_ rate: Int?) -> String { rate.map(String.init) ?? "off" }
@@ -130,28 +132,29 @@ extension ConfigurationKey {
     private static let connections: [ConfigurationKey] = [
         ConfigurationKey(
             "maximum", .scalar("1 to 64"), .defaulted("\(options.maximumConnections)"),
-            "Connections that take pushes. Another one is made only when those there are full."),
+            "Maximum number of connections for pushes. Another one is opened only when all existing ones are full."),
         duration(
             "idleLifetime", options.idleConnectionLifetime,
-            "A connection that took no push for so long is closed, unless it is the only one."),
+            "A connection that has sent no push for this time is closed, unless it is the only one."),
         ConfigurationKey(
             "queuedPushes", .scalar("number"), .defaulted("\(options.maximumQueuedPushes)"),
-            "Pushes of each priority that may wait for a connection; one more is tried again a moment later."),
+            "Pushes of each priority that may wait for a connection; further ones are retried a moment later."),
     ]
 
     private static let limits = PruneLimits()
 
     private static let keep: [ConfigurationKey] = [
         days("historyDays", limits.history, "Timelines of activities."),
-        days("endedDays", limits.ended, "Activities, from their end on. Then they are erased, and their ids are free."),
+        days("endedDays", limits.ended, "Activities, counted from their end. They are then erased, and their ids are "
+            + "free."),
         days(
             "signedOutDays", limits.signedOut,
             "Devices whose person signed out. Their tokens are erased after 12 hours in any case."),
-        days("silentDays", limits.silent, "Devices that were not heard of."),
+        days("silentDays", limits.silent, "Devices that have not been in touch."),
         days(
             "credentialDays", Default.credentialIdle,
-            "Device credentials that were not used. Then their phones need their person's own token again."),
-        days("eventDays", limits.events, "Events, of which the newest million is kept in any case and no more."),
+            "Device credentials that have not been used. Their phones then need the person's own token again."),
+        days("eventDays", limits.events, "Events. At most the newest 1,000,000 events of all apps are kept."),
     ]
 
     private static func days(_ name: String, _ value: Duration, _ meaning: String) -> ConfigurationKey {
@@ -167,12 +170,13 @@ extension ConfigurationKey {
             "The keys that sign the pushes: for sandbox, production or both."),
         ConfigurationKey(
             "people", .object(people), .group(isOptional: true),
-            "How people prove who they are, for phones that call by themselves. Without it they need a backend."),
+            "How people prove who they are, for phones that call the server directly. Without it, phones need a "
+                + "backend."),
         ConfigurationKey(
             "activities", .objects(activity), .group(isOptional: false), "The kinds of Live Activity of the app."),
         ConfigurationKey(
             "webhooks", .objects(webhook), .group(isOptional: true),
-            "Endpoints that are told what happens to cards, tokens and keys. See docs/webhooks.md."),
+            "Endpoints that receive events about cards, tokens and keys. See docs/webhooks.md."),
     ]
 
     private static let environments: [ConfigurationKey] = [
@@ -198,13 +202,14 @@ extension ConfigurationKey {
             "The team's id, from \"Membership details\"."),
         ConfigurationKey(
             "endpoint", .text("https://host:port"), .optional("https://127.0.0.1:2197"),
-            "Something that behaves like APNs, in place of Apple's endpoint for the environment."),
+            "An endpoint that behaves like APNs, in place of Apple's endpoint for the environment."),
         ConfigurationKey(
             "trustRoots", .text("path"), .optional("simulator-ca.pem"),
-            "The certificates, in PEM form, that the endpoint's must lead to, in place of the system's."),
+            "The root certificates, in PEM form, that the endpoint's certificate must chain to, in place of the "
+                + "system's."),
         ConfigurationKey(
             "certificateFile", .text("path"), .optional("never"),
-            "Refused, with the reason: Apple takes no certificate for Live Activities, only a token key."),
+            "Not supported: Apple accepts no certificates for Live Activities, only a token key."),
     ]
 
     private static let activity: [ConfigurationKey] = [
@@ -215,15 +220,15 @@ extension ConfigurationKey {
             "The Swift name of the app's ActivityAttributes type, exactly."),
         ConfigurationKey(
             "activityIDAttribute", .text("JSON Pointer"), .optional("/orderId"),
-            "Where the attributes name the activity, if they do. The server fills it in, and tells cards apart by it."),
+            "Where the attributes name the activity, if they do. The server fills it in, and identifies cards by it."),
         ConfigurationKey(
             "contract", .text("path"), .optional("Contracts/OrderTracking.json"),
             "What attributes and content state look like (docs/contracts.md): a state that phones could not decode is "
                 + "refused. A relative path begins at this file's folder."),
         ConfigurationKey(
             "contracts", .objects(contracts), .group(isOptional: true),
-            "In place of contract, one for the newest build of the app and one for each range of older ones: phones on "
-                + "a build that could not decode a state are not sent it, and the others are."),
+            "In place of contract, one for the newest build of the app and one for each range of older ones. A state "
+                + "is not sent to phones on a build that could not decode it."),
         ConfigurationKey(
             "policy", .object(policy), .group(isOptional: true), "How activities of the type are started and updated."),
         ConfigurationKey(
@@ -263,7 +268,7 @@ extension ConfigurationKey {
     private static let provider: [ConfigurationKey] = [
         ConfigurationKey(
             "url", .text("https URL"), .required("https://backend.example.com/next-up"),
-            "Where it is asked, by a signed POST. Redirects are not followed."),
+            "The URL that receives signed POST requests for states. Redirects are not followed."),
         ConfigurationKey(
             "secretFile", .text("path"), .required("provider-secret"),
             "The file with the secret that the calls are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes "
@@ -273,9 +278,9 @@ extension ConfigurationKey {
             "The environment variable that holds the secret, in place of secretFile."),
         ConfigurationKey(
             "timeout", .scalar("duration"), .defaulted(Wording.duration(Default.providerTimeout)),
-            "How long one answer may take, at most 60s; then it is asked again later."),
+            "Maximum time for one answer, from 100 ms to 60s; then the call is retried later."),
         ConfigurationKey(
             "allowPrivate", .scalar("true or false"), .defaulted("false"),
-            "Whether the URL may be plain http, and lead to this machine or a private network."),
+            "Whether the URL may be plain http, or lead to this machine or a private network."),
     ]
 }

@@ -29,7 +29,7 @@ enum ConfigurationLoader {
         let examination = examine(path, environment: environment)
         if let problem = examination.problems.first { throw problem }
         guard let settings = examination.settings else {
-            throw ConfigurationError(file: path, pointer: "", problem: "it cannot be read")
+            throw ConfigurationError(file: path, pointer: "", problem: "the file cannot be read")
         }
         return settings
     }
@@ -73,13 +73,15 @@ enum ConfigurationLoader {
         }
         var isDirectory: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
-            throw problem("it is a directory: name the file in it with --config")
+            throw problem("this is a directory: name the file in it with --config")
         }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw problem("it cannot be read: write one (see README), or name another with --config")
+            throw problem(
+                "the file cannot be read: create it with `islet config reference > islet.yaml`, or name another file "
+                    + "with --config")
         }
         guard data.count <= maximumBytes, let text = String(data: data, encoding: .utf8) else {
-            throw problem("it is not UTF-8 text of at most 1 MiB")
+            throw problem("the file is not UTF-8 text of at most 1 MiB")
         }
         return text
     }

@@ -8,12 +8,11 @@ enum ConfigurationReference {
 
     static var text: String {
         var lines = wrapped(
-            "Islet's configuration: every key there is. A key with a default may be left out; a comment in front of "
-                + "a key marks one that has none, with an example. A duration is 90s, 5m, 1h, 2d or a number of "
-                + "seconds, at most 30d. A variable that is set and not empty wins over the file; the 0 in its name "
-                + "counts the list's elements. "
-                + "ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical) and "
-                + "ISLET_LOG_FORMAT (text, json) stand in no file.",
+            "Islet's configuration: all keys. A key with a default may be left out; a comment in front of a key marks "
+                + "one that has none, with an example. A duration is 90s, 5m, 1h, 2d or a number of seconds, at most "
+                + "30d. A variable that is set and not empty takes precedence over the file; the 0 in its name counts "
+                + "the list's elements. ISLET_LOG_LEVEL (trace, debug, info, notice, warning, error, critical) and "
+                + "ISLET_LOG_FORMAT (text, json) can be set only as environment variables.",
             indent: "")
         lines.append("")
         write(ConfigurationKey.file, [], Layout(), &lines)

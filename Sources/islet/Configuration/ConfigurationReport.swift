@@ -26,7 +26,7 @@ struct ConfigurationReport {
             "seals with   \(tokenKeys)",
         ]
         if let tracing = settings.tracing {
-            lines.append("traces to    \(tracing.endpoint), \(tracing.share) of what begins here")
+            lines.append("traces to    \(tracing.endpoint), \(tracing.share) of the traces that the server starts")
         }
         for (pointer, variable) in variables.sorted(by: { $0.value < $1.value }) {
             lines.append("environment  \(variable) sets \(pointer)")
@@ -53,8 +53,8 @@ struct ConfigurationReport {
     private static func words(_ webhook: ServerParts.Webhook) -> [String] {
         let kinds = webhook.kinds.map { $0.sorted().map(\.name).joined(separator: ", ") } ?? "everything"
         return [
-            "  webhook \(webhook.key.name): tells \(kinds) to \(webhook.target.url)"
-                + (webhook.target.allowPrivate ? ", which may lead inside a network" : "")
+            "  webhook \(webhook.key.name): sends \(kinds) to \(webhook.target.url)"
+                + (webhook.target.allowPrivate ? ", which may have a private address" : "")
         ]
     }
 
@@ -63,7 +63,7 @@ struct ConfigurationReport {
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let port =
             settings.port == 0 ? "a free port of \(host), which it prints" : "\(scheme)://\(host):\(settings.port)"
-        return port + (settings.isLoopback ? " (this machine alone reaches it)" : " (other machines reach it)")
+        return port + (settings.isLoopback ? " (reachable only from this machine)" : " (reachable from other machines)")
     }
 
     private var database: String {
@@ -107,7 +107,7 @@ struct ConfigurationReport {
         }
         add(
             type.contract == nil
-                ? "no contract: of a state nothing is checked but its size"
+                ? "no contract: only the size of a state is checked"
                 : "a contract: states and attributes that phones could not decode are refused")
         if !type.olderContracts.isEmpty {
             let builds = type.olderContracts.map(\.before.description).joined(separator: ", ")
@@ -131,7 +131,7 @@ struct ConfigurationReport {
         add(restart(policy))
         add(
             policy.endAfter.map { "an activity that nobody has set for \(Wording.duration($0)) is ended" }
-                ?? "an activity that nobody sets any more is never ended by the server")
+                ?? "the server never ends an activity that nobody sets any more")
         lines += rarer(policy).map { "    " + $0 }
         return lines
     }
@@ -147,17 +147,18 @@ struct ConfigurationReport {
             let alerts = quiet.holdsAlerts ? ", alert or not" : ", unless the state brings an alert"
             lines.append("no start from \(quiet.from) to \(quiet.to) on the phone's clock\(alerts)\(others)")
         }
-        if policy.renewal { lines.append("a card is started anew after 7h 15m, before iOS stops updating it") }
+        if policy.renewal { lines.append("a card is replaced by a new one after 7h 15m, before iOS stops updating it") }
         if policy.join == .open {
-            lines.append("whoever's phone reports a card is let in: who can name an activity sees its states")
+            lines.append(
+                "every phone that reports a card joins the audience: whoever can name an activity sees its states")
         }
-        if policy.authority == .app { lines.append("what the app changed itself stays until a newer state is set") }
+        if policy.authority == .app { lines.append("a state that the app set stays until the server has a newer one") }
         switch policy.atCeiling {
         case .ignore: break
         case .wait: lines.append("a start waits on a phone with \(policy.ceiling) cards of the app")
         case .endOldest, .endLeastRelevant:
             let which = policy.atCeiling == .endOldest ? "oldest" : "least relevant"
-            lines.append("on a phone with \(policy.ceiling) cards of the app the \(which) one is ended for a start")
+            lines.append("on a phone with \(policy.ceiling) cards of the app, the \(which) one is ended before a start")
         }
         if policy.budgets != BudgetPolicy() {
             let budgets = policy.budgets
@@ -174,8 +175,8 @@ struct ConfigurationReport {
         case .ifPossible:
             let alert = policy.startAlert.map { " with \(words($0))" } ?? ""
             return "started by push where the phone can\(alert), unless the state brings an alert"
-        case .appOnly: return "started by the app alone, never by push"
-        case .never: return "never started from here; a card that is there is kept up to date"
+        case .appOnly: return "started only by the app, never by push"
+        case .never: return "never started by the server; an existing card is kept up to date"
         }
     }
 
@@ -194,9 +195,9 @@ struct ConfigurationReport {
             policy.highWhen.map { rule in
                 let values = rule.values.map(\.text).joined(separator: ", ")
                 return "where \(rule.pointer) is one of \(values)"
-            } ?? "only by the word of the call that sets it (no highWhen)"
-        return "high priority: starts, alerts, ends, a phone that fell behind; and a state \(high); "
-            + "once in \(interval), starts and alerts aside"
+            } ?? "only if the call asks for it (no highWhen)"
+        return "high priority: starts, alerts, ends and phones that fell behind; other states \(high). At most one per "
+            + "\(interval), not counting starts and alerts"
     }
 
     private static func restart(_ policy: TypePolicy) -> String {
@@ -217,8 +218,8 @@ struct ConfigurationReport {
         var warnings: [String] = []
         if !settings.isLoopback, settings.certificates == nil {
             warnings.append(
-                "/listen: other machines reach the API over plain HTTP, keys and tokens in clear: give it `tls`, or "
-                    + "listen on 127.0.0.1 behind a proxy with TLS")
+                "/listen: other machines reach the API over plain HTTP, so keys and tokens travel in the clear: set "
+                    + "`tls`, or listen on 127.0.0.1 behind a proxy with TLS")
         }
         if !files.folderIsWritable(settings.databasePath) {
             warnings.append(
@@ -265,20 +266,20 @@ struct ConfigurationReport {
     private static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {
         guard case .file(let path) = key.source, let mode = files.mode(path), mode & 0o077 != 0 else { return [] }
         return [
-            "\(key.place)/keyFile: others may read \(path) (mode \(Wording.mode(mode))): chmod 600, and a new key if "
-                + "they may have"
+            "\(key.place)/keyFile: others may read \(path) (mode \(Wording.mode(mode))): chmod 600, and replace the "
+                + "key if somebody may have read it"
         ]
     }
 
     private static func warnings(_ type: ActivityType) -> [String] {
         var warnings: [String] = []
         if let rule = type.policy.highWhen, rule.values.isEmpty {
-            warnings.append("highWhen has no values, so that no state is ever sent at high priority by it")
+            warnings.append("highWhen has no values, so it never makes a state high priority")
         }
         if type.policy.highPriorityInterval >= longInterval {
             warnings.append(
-                "highPriorityInterval is \(Wording.duration(type.policy.highPriorityInterval)): after its first push a "
-                    + "card is updated at high priority by alerts alone, for iOS ends it within 8h")
+                "highPriorityInterval is \(Wording.duration(type.policy.highPriorityInterval)): after its first push "
+                    + "only alerts update a card at high priority, because iOS ends the card within 8h")
         }
         if type.policy.startWindow < .seconds(10), type.policy.start == .ifPossible {
             warnings.append(

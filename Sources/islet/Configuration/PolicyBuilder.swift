@@ -49,8 +49,8 @@ struct PolicyBuilder {
         guard policy.start == .ifPossible, policy.startAlert == nil else { return }
         throw problem(
             "\(place)/startAlert",
-            "missing: APNs accepts a start without an alert and the phone drops it in silence; give `title` and "
-                + "`body`, or set `start` to appOnly")
+            "missing: APNs accepts a start without an alert, but the phone drops it silently; give `title` and `body`, "
+                + "or set `start` to appOnly")
     }
 
     private func durations(_ given: ConfigurationFile.Policy, _ policy: inout TypePolicy, _ place: String) {
@@ -79,7 +79,7 @@ struct PolicyBuilder {
         }
         policy.dismissAfter = given.dismissAfter?.duration
         if let dismissAfter = policy.dismissAfter, dismissAfter > Self.longestDismissal {
-            note("\(place)/dismissAfter", "at most 4h: then the system takes an ended card away itself")
+            note("\(place)/dismissAfter", "at most 4h: after that the system removes an ended card itself")
         }
         policy.highPriorityInterval = given.highPriorityInterval?.duration ?? policy.highPriorityInterval
     }

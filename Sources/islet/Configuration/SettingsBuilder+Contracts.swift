@@ -30,7 +30,7 @@ extension SettingsBuilder {
                     "`\(builds)` is not `<` and a build such as \"<120\": CFBundleVersion has numbers and dots")
             }
             guard !older.contains(where: { $0.before == before }) else {
-                throw problem("\(here)/builds", "`\(builds)` is there twice")
+                throw problem("\(here)/builds", "`\(builds)` is listed twice")
             }
             older.append(OlderContract(before: before, contract: contract))
         }

@@ -19,7 +19,7 @@ extension SettingsBuilder {
         guard !given.issuers.isEmpty, !given.issuers.contains("") else {
             throw problem("\(place)/issuers", "at least one issuer is needed, as tokens name it in `iss`")
         }
-        guard !given.audience.isEmpty else { throw problem("\(place)/audience", "it is empty") }
+        guard !given.audience.isEmpty else { throw problem("\(place)/audience", "the value is empty") }
         let allowed = try algorithms(given.algorithms, "\(place)/algorithms")
         let keys = try keys(given, place)
         if case .fixed(let keys) = keys, let unused = keys.first(where: { allowed?.contains($0.algorithm) == false }) {
@@ -89,7 +89,7 @@ extension SettingsBuilder {
     private func text(ofFile path: String, _ place: String) throws(ConfigurationError) -> String {
         // The message does not quote the path: it may be the secret itself.
         guard !path.contains("-----BEGIN"), !path.contains(where: \.isNewline), path.utf8.count < 4096 else {
-            throw problem(place, "give the path of a file, not what stands in it")
+            throw problem(place, "give the path of a file, not its contents")
         }
         guard let data = FileManager.default.contents(atPath: resolve(path)) else {
             throw problem(place, "the file cannot be read")
@@ -100,7 +100,7 @@ extension SettingsBuilder {
     private func secrets(_ text: String, _ place: String) throws(ConfigurationError) -> [PersonTokenKey] {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }
-        guard !lines.isEmpty else { throw problem(place, "there is no secret") }
+        guard !lines.isEmpty else { throw problem(place, "the secret is empty") }
         var keys: [PersonTokenKey] = []
         for line in lines {
             do throws(TokenKeyError) {

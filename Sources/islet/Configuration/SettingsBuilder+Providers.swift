@@ -39,7 +39,7 @@ extension SettingsBuilder {
                     + "\(WebhookSecret.sizes.upperBound) bytes in base64 (echo whsec_$(openssl rand -base64 32))")
         }
         guard (.milliseconds(100)...(.seconds(60))).contains(timeout) else {
-            throw problem("\(place)/timeout", "from 1s to 60s")
+            throw problem("\(place)/timeout", "the timeout must be from 100 ms to 60 s")
         }
         return HTTPProvider.Target(url: url, secret: secret, timeout: timeout, allowPrivate: allowPrivate)
     }
@@ -51,7 +51,7 @@ extension SettingsBuilder {
         guard !HTTPProvider.isAllowed(url, allowPrivate: allowPrivate) else { return }
         throw problem(
             "\(place)/url",
-            "it has to be an https URL with a host and no user"
+            "the URL must be an https URL with a host and no user"
                 + (allowPrivate ? ", or an http one" : "; plain http needs `allowPrivate: true`"))
     }
 

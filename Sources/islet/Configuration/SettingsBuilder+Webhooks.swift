@@ -34,12 +34,14 @@ extension SettingsBuilder {
             timeout: given.timeout?.duration ?? ConfigurationKey.Default.webhookTimeout, place)
         var kinds: Set<EventRecord.Kind>?
         if let names = given.kinds {
-            if names.isEmpty { throw problem("\(place)/kinds", "left out, all are told; none is no webhook") }
+            if names.isEmpty {
+                throw problem("\(place)/kinds", "an empty list delivers nothing: leave `kinds` out to deliver all")
+            }
             kinds = []
             for (index, name) in names.enumerated() {
                 guard let kind = EventRecord.Kind(name: name) else {
                     let list = EventRecord.Kind.allCases.map(\.name).joined(separator: ", ")
-                    throw problem("\(place)/kinds/\(index)", "it is one of \(list)")
+                    throw problem("\(place)/kinds/\(index)", "a kind is one of \(list)")
                 }
                 kinds?.insert(kind)
             }

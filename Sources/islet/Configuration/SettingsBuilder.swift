@@ -135,7 +135,7 @@ struct SettingsBuilder {
 
     private func database(_ storage: String) throws(ConfigurationError) -> String {
         guard storage.hasPrefix("sqlite:"), storage.count > "sqlite:".count else {
-            throw problem("/storage", "`\(storage)` is not sqlite:path, the one engine there is today")
+            throw problem("/storage", "`\(storage)` is not sqlite:path; SQLite is the only supported engine")
         }
         return resolve(String(storage.dropFirst("sqlite:".count)))
     }
@@ -182,7 +182,8 @@ struct SettingsBuilder {
     private func certificate(_ place: String) -> ConfigurationError {
         problem(
             place,
-            "Apple takes no certificate for Live Activities, only a token key: give keyFile (a .p8), keyID and teamID")
+            "Apple accepts no certificates for Live Activities, only a token key: give keyFile (a .p8), keyID and "
+                + "teamID")
     }
 
     private func secret(

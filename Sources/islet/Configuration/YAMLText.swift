@@ -9,7 +9,7 @@ enum YAMLText {
             // The parser must outlive its nodes, because they hold their anchors weakly.
             return try withExtendedLifetime(parser) {
                 guard let root = try parser.singleRoot() else {
-                    throw ConfigurationError(file: file, pointer: "", problem: "it is empty")
+                    throw ConfigurationError(file: file, pointer: "", problem: "the file is empty")
                 }
                 return try value(of: root, file: file)
             }
@@ -18,7 +18,7 @@ enum YAMLText {
         } catch let error as YamlError {
             throw ConfigurationError(file: file, pointer: "", problem: words(error))
         } catch {
-            throw ConfigurationError(file: file, pointer: "", problem: "it is not YAML")
+            throw ConfigurationError(file: file, pointer: "", problem: "the file is not YAML")
         }
     }
 
@@ -27,12 +27,12 @@ enum YAMLText {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            "it is not YAML: line \(mark.line), column \(mark.column): \(problem)"
+            "the file is not YAML: line \(mark.line), column \(mark.column): \(problem)"
         case .duplicatedKeysInMapping(let keys, let context):
-            "a key stands twice: \(keys.sorted().map { "`\($0)`" }.joined(separator: ", ")) "
-                + "(in what begins in line \(context.mark.line))"
-        case .reader(let problem, _, _, _): "it is not YAML: \(problem)"
-        default: "it is not YAML"
+            "duplicate key \(keys.sorted().map { "`\($0)`" }.joined(separator: ", ")) (in the object that begins in "
+                + "line \(context.mark.line))"
+        case .reader(let problem, _, _, _): "the file is not YAML: \(problem)"
+        default: "the file is not YAML"
         }
     }
 
@@ -45,7 +45,9 @@ enum YAMLText {
             let line = node.mark.map { " (line \($0.line))" } ?? ""
             return ConfigurationError(file: file, pointer: "", problem: text + line)
         }
-        guard node.anchor == nil else { throw problem("anchors and aliases are not taken: write it out", node) }
+        guard node.anchor == nil else {
+            throw problem("YAML anchors and aliases are not supported: repeat the value", node)
+        }
         switch node {
         case .scalar(let scalar):
             return scalar.style == .plain ? Self.scalar(scalar.string) : .string(scalar.string)
@@ -56,13 +58,13 @@ enum YAMLText {
         case .mapping(let mapping):
             var object: JSONObject = [:]
             for (key, element) in mapping {
-                guard let name = key.scalar?.string else { throw problem("a key is not a text", key) }
-                guard object[name] == nil else { throw problem("the key `\(name)` stands twice", key) }
+                guard let name = key.scalar?.string else { throw problem("a key is not a string", key) }
+                guard object[name] == nil else { throw problem("duplicate key `\(name)`", key) }
                 object[name] = try value(of: element, file: file)
             }
             return .object(object)
         case .alias:
-            throw problem("anchors and aliases are not taken: write it out", node)
+            throw problem("YAML anchors and aliases are not supported: repeat the value", node)
         }
     }
 

@@ -64,7 +64,7 @@ struct AddressLook {
                 let document = try await address.read()
                 do throws(KeySet.FetchFailure) {
                     let (keys, passedOver) = try KeySet.count(in: document.bytes)
-                    let others = passedOver > 0 ? ", and \(passedOver) that are no use" : ""
+                    let others = passedOver > 0 ? ", and \(passedOver) that cannot be used" : ""
                     return .good("has \(Wording.count(keys, "key"))\(others)")
                 } catch {
                     return .unreachable(error.description)

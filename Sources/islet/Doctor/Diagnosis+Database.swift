@@ -11,18 +11,18 @@ extension Diagnosis {
         }
         if let free = look.freeBytes, free < max(lowSpace, look.bytes) {
             add(
-                free < noSpace ? .databaseDiskFull : .databaseDiskLow, "its disk has \(Wording.bytes(free)) left")
+                free < noSpace ? .databaseDiskFull : .databaseDiskLow, "its disk has \(Wording.bytes(free)) free")
         }
         guard look.exists else {
             if findings.isEmpty {
-                findings.append(Finding(.databaseAbsent, "\(path) is made at the first start of the server"))
+                findings.append(Finding(.databaseAbsent, "\(path) is created at the first start of the server"))
             }
             return findings
         }
         trouble(look, add)
         if let problem = look.tokenKeys { add(.databaseTokenKeys, problem.description) }
         if let mode = look.mode, mode & 0o077 != 0 {
-            add(.databaseMode, "others may read or write it (mode \(Wording.mode(mode)))")
+            add(.databaseMode, "other users can read or write it (mode \(Wording.mode(mode)))")
         }
         if look.logBytes > largeLog { add(.databaseLog, "its log (-wal) has \(Wording.bytes(look.logBytes))") }
         if findings.isEmpty { findings.append(Finding(.databaseGood, "\(path): \(words(look))")) }
@@ -33,8 +33,8 @@ extension Diagnosis {
         if let problem = look.problem { return add(.databaseUnreadable, problem) }
         switch look.schema {
         case .current: break
-        case .older: add(.databaseOlder, "it is of an older version")
-        case .newer: add(.databaseNewer, "a newer version of islet wrote it")
+        case .older: add(.databaseOlder, "it was written by an older version of islet")
+        case .newer: add(.databaseNewer, "it was written by a newer version of islet")
         case .foreign: add(.databaseForeign, "it is not a database of islet")
         }
         if case .damaged(let detail) = look.integrity { add(.databaseDamaged, "it is damaged (\(detail))") }
@@ -45,10 +45,11 @@ extension Diagnosis {
             switch look.integrity {
             case .sound: "sound"
             case .damaged: "damaged"
-            case .notChecked: "not read through (over \(Wording.bytes(DatabaseInspection.largestCheck)); a backup is)"
+            case .notChecked: "not fully checked (over \(Wording.bytes(DatabaseInspection.largestCheck)); a backup is "
+                + "checked in full)"
             }
         let free = look.freeBytes.map { ", \(Wording.bytes($0)) free" } ?? ""
-        return "\(integrity), of this version, \(look.isServed ? "served" : "not served now"), "
+        return "\(integrity), of this version, \(look.isServed ? "in use by a server" : "not in use"), "
             + "\(Wording.bytes(look.bytes)), log \(Wording.bytes(look.logBytes))\(free)"
     }
 }

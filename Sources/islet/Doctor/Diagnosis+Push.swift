@@ -5,11 +5,12 @@ extension Diagnosis {
     /// else.
     static func push(_ route: DoctorFacts.RouteFacts) -> Finding {
         switch route.push {
-        case nil: Finding(.pushNotChecked, "\(route.subject): there is no connection, or no signature")
+        case nil: Finding(.pushNotChecked, "\(route.subject): no connection, or the key cannot sign")
         case .failure(let failure)?:
             Finding(
                 .pushUnanswered, "\(route.subject): no answer: \(failure)",
-                fix: "run this again; if it stays so, look at what stands between this machine and \(route.endpoint)")
+                fix: "run this again; if it still fails, check firewalls and proxies between this machine and "
+                    + "\(route.endpoint)")
         case .success(let answer)?: push(route, answer)
         }
     }
@@ -23,12 +24,13 @@ extension Diagnosis {
         switch answer.verdict {
         case .tokenDead:
             return finding(
-                .pushGood, "APNs takes \(route.key) for the app, and refuses only the token made up for this", nil)
-        case .accepted: return finding(.pushNotAPNs, "it accepted a token that cannot be one", nil)
+                .pushGood, "APNs accepts \(route.key) for the app; it refused only the invalid test token, "
+                    + "as expected", nil)
+        case .accepted: return finding(.pushNotAPNs, "the endpoint accepted an invalid token", nil)
         case .slowDown, .serviceTrouble, .newConnection, .keepProviderToken:
-            return finding(.pushVague, "APNs answers, but not to the point", nil)
+            return finding(.pushVague, "APNs answered with a temporary error, so the key could not be checked", nil)
         case .renewProviderToken, .halted, .requestRefused:
-            return finding(.pushRefused, "APNs refuses the request", nil)
+            return finding(.pushRefused, "APNs refused the request", nil)
         }
     }
 
@@ -42,16 +44,16 @@ extension Diagnosis {
         case .invalidProviderToken:
             return finding(.pushSignature, "APNs does not accept the signature of \(route.key)", nil)
         case .expiredProviderToken:
-            return finding(.pushExpired, "APNs calls a token that was signed just now expired", nil)
+            return finding(.pushExpired, "APNs says that a provider token signed just now has expired", nil)
         case .badEnvironmentKeyIdInToken:
             return finding(
                 .pushEnvironment, "\(route.key) is not for \(environment.rawValue)",
-                "make a key for \(environment.rawValue) in the portal, or move this one to "
+                "create a key for \(environment.rawValue) in the portal, or move this key to "
                     + "apns/\(environment.other.rawValue)")
         case .topicDisallowed, .badTopic, .missingTopic:
             return finding(.pushTopic, "\(route.key) may not push to the Live Activities of \(route.app)", nil)
         case .missingProviderToken, .badCertificate, .badCertificateEnvironment, .forbidden, .unrelatedKeyIdInToken:
-            return finding(.pushNotLetIn, "APNs does not let \(route.key) in", nil)
+            return finding(.pushNotLetIn, "APNs denied access to \(route.key) (missing or invalid authorization)", nil)
         default: return nil
         }
     }

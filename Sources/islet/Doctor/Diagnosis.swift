@@ -40,21 +40,22 @@ enum Diagnosis {
     }
 
     private static func contracts(_ facts: [DoctorFacts.ContractFacts]?) -> [Finding] {
-        guard let facts else { return [Finding(.contractNotChecked, "the database cannot be looked into")] }
+        guard let facts else { return [Finding(.contractNotChecked, "the database cannot be opened")] }
         return facts.map { fact in
             let whose = "\(fact.app) \(fact.type)"
             guard fact.unfit > 0 else {
                 guard !fact.isCut else {
                     return Finding(
                         .contractNotChecked,
-                        "\(whose): the newest of all types that run were looked through, and \(fact.looked) are of it")
+                        "\(whose): only \(fact.looked) activities of this type were found among the newest 200,000 "
+                            + "running activities")
                 }
-                return Finding(.contractGood, "\(whose): what runs fits, of \(fact.looked) that were looked at")
+                return Finding(.contractGood, "\(whose): all of \(fact.looked) checked activities fit the contract")
             }
             return Finding(
                 .contractDrift,
-                "\(whose): \(fact.unfit) of \(fact.looked) that run do not fit any more"
-                    + (fact.example.map { ", such as \($0)" } ?? ""))
+                "\(whose): \(fact.unfit) of \(fact.looked) checked activities no longer fit the contract"
+                    + (fact.example.map { ", for example \($0)" } ?? ""))
         }
     }
 
@@ -66,8 +67,9 @@ enum Diagnosis {
     }
 
     private static func certificate(_ end: UnixTime, now: UnixTime) -> Finding {
-        if end <= now { return Finding(.certificateEnded, "the server's own has ended (\(end))") }
-        let words = "the server's own fits its key, and is good for \((end - now).components.seconds / 86_400) days"
+        if end <= now { return Finding(.certificateEnded, "the server's certificate expired on \(end)") }
+        let words = "the server's certificate matches its key and is valid for "
+            + "\((end - now).components.seconds / 86_400) more days"
         return Finding(end - now < certificateWarning ? .certificateEnds : .certificateGood, "\(words) (until \(end))")
     }
 
@@ -97,12 +99,13 @@ enum Diagnosis {
         guard let skew = facts.routes.compactMap(\.skew).max(by: { magnitude($0) < magnitude($1) }) else {
             return [
                 Finding(
-                    facts.isOffline ? .clockNotChecked : .clockUnknown, "\(facts.clock.wall); APNs told no time")
+                    facts.isOffline ? .clockNotChecked : .clockUnknown, "\(facts.clock.wall); no answer from APNs "
+                        + "contained a date")
             ]
         }
         let (seconds, _) = skew.components
         let side = seconds < 0 ? "behind" : "ahead of"
-        let words = "APNs's clock is \(Wording.duration(magnitude(.seconds(seconds)))) \(side) ours"
+        let words = "APNs's clock is \(Wording.duration(magnitude(.seconds(seconds)))) \(side) this machine's"
         if magnitude(skew) > unbearableSkew { return [Finding(.clockFarOff, words)] }
         if magnitude(skew) > noticeableSkew { return [Finding(.clockOff, words)] }
         return [Finding(.clockGood, "within \(Wording.duration(noticeableSkew)) of APNs's")]
@@ -114,7 +117,7 @@ enum Diagnosis {
 
     private static func endpoint(_ route: DoctorFacts.RouteFacts, now: UnixTime) -> [Finding] {
         guard let probe = route.probe else { return [Finding(.nameNotChecked, route.endpoint)] }
-        let name = Finding(.nameGood, "\(route.endpoint) is \(probe.address ?? "reached by its address")")
+        let name = Finding(.nameGood, "\(route.endpoint) is \(probe.address ?? "an address, so no name was looked up")")
         switch probe.failure {
         case .some(let failure) where failure.step == .name:
             return [
@@ -141,6 +144,6 @@ enum Diagnosis {
         let days = left.components.seconds / 86_400
         return Finding(
             left < certificateWarning ? .connectionCertificateEnds : .connectionGood,
-            "\(route.endpoint): TLS, HTTP/2, its certificate is good for \(days) days (until \(end))")
+            "\(route.endpoint): TLS, HTTP/2, its certificate is valid for \(days) more days (until \(end))")
     }
 }

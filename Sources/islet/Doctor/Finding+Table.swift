@@ -122,183 +122,184 @@ extension Finding.ID {
 
     private static let serverEntries: [Self: Entry] = [
         .configurationGood: Entry(
-            .configuration, .ok, "the server could start with it"),
+            .configuration, .ok, "the server can start with this configuration"),
         .configurationWrong: Entry(
-            .configuration, .failed, "something in it is wrong, and where",
-            "mend it; `islet config reference` prints every key"),
+            .configuration, .failed, "the configuration has an error; the detail says where",
+            "correct it; `islet config reference` lists every key"),
         .configurationDoubtful: Entry(
-            .configuration, .warning, "it is taken, and hardly meant so",
-            "look at what it names; `islet config check` explains the whole of it"),
+            .configuration, .warning, "the configuration is valid, but a setting is probably not what you intended",
+            "check the named setting; `islet config check` explains the whole configuration"),
         .databaseGood: Entry(
-            .database, .ok, "sound, of this version, and readable for its owner alone"),
+            .database, .ok, "the database is intact, has this version's schema, and only its owner can read it"),
         .databaseAbsent: Entry(
-            .database, .ok, "there is none yet: the first start of the server makes it"),
+            .database, .ok, "no database exists yet: the first start of the server creates it"),
         .databaseFolder: Entry(
-            .database, .failed, "its folder is missing, or this user cannot write it",
-            "make the folder, or run as the server's user: SQLite keeps its log beside the database"),
+            .database, .failed, "the database's folder is missing, or this user cannot write to it",
+            "create the folder, or run as the server's user: SQLite keeps its log beside the database"),
         .databaseDiskLow: Entry(
-            .database, .warning, "its disk has less than 1 GB left, or less than the database has",
-            "make room: without it no change is taken, and a backup needs as much as the database"),
+            .database, .warning, "the disk has less than 1 GB free, or less than the size of the database",
+            "free disk space: the server rejects every change on a full disk, and a backup needs as much space as the "
+                + "database"),
         .databaseDiskFull: Entry(
-            .database, .failed, "its disk has less than 64 MB left",
-            "make room: without it no change is taken, and a backup needs as much as the database"),
+            .database, .failed, "the disk has less than 64 MB free",
+            "free disk space: the server rejects every change on a full disk, and a backup needs as much space as the "
+                + "database"),
         .databaseUnreadable: Entry(
-            .database, .failed, "it cannot be opened or read",
-            "check its owner and mode; if it is damaged, stop the server and put a backup in its place: `islet "
-                + "restore FILE`"),
+            .database, .failed, "the database cannot be opened or read",
+            "check the file's owner and mode; if it is damaged, stop the server and restore a backup: `islet restore "
+                + "FILE`"),
         .databaseDamaged: Entry(
-            .database, .failed, "SQLite's own check finds it damaged",
-            "stop the server and put a backup in its place: `islet restore FILE`"),
+            .database, .failed, "SQLite's integrity check found damage",
+            "stop the server and restore a backup: `islet restore FILE`"),
         .databaseOlder: Entry(
-            .database, .warning, "a version before this one wrote it",
-            "the next start of the server brings it up to date"),
+            .database, .warning, "the database was written by an earlier version",
+            "nothing to do: the next start of the server migrates it"),
         .databaseNewer: Entry(
-            .database, .failed, "a version after this one wrote it",
+            .database, .failed, "the database was written by a later version",
             "run that version, or restore an older backup"),
         .databaseForeign: Entry(
-            .database, .failed, "it is a database of something else",
+            .database, .failed, "the file is a database of another program",
             "name another file as `storage`"),
         .databaseTokenKeys: Entry(
-            .database, .failed, "the ring of keys does not open its tokens",
-            "the server does not start like this: docs/operating.md, \"Token keys\""),
+            .database, .failed, "the ring of keys cannot decrypt the database's tokens",
+            "the server will not start until the right ring of keys is configured; see \"Token keys\" in "
+                + "docs/operating.md"),
         .databaseMode: Entry(
-            .database, .warning, "others than its owner may read or write it",
-            "chmod 600: it holds what people are shown"),
+            .database, .warning, "users other than the owner can read or write the database",
+            "chmod 600: the database holds what people are shown"),
         .databaseLog: Entry(
-            .database, .warning, "its log (-wal) has more than 256 MB",
-            "some process reads for long and keeps it from shrinking: end it, or restart the server"),
+            .database, .warning, "the database's log (-wal) is larger than 256 MB",
+            "a long-running reader keeps the log from shrinking: end that process, or restart the server"),
         .contractGood: Entry(
             .contract, .ok,
-            "what runs fits the contract of its type: of each type the 200 activities that were made last are "
-                + "looked at"),
+            "running activities fit their contracts (checked: the newest 200 of each type)"),
         .contractDrift: Entry(
             .contract, .warning,
-            "activities run that phones of the newest build could not decode: the contract has changed since "
-                + "they were set",
-            "set their state anew as the contract has it, or give the contract of the builds before under "
+            "phones on the newest build could not decode some running activities: the contract has changed since they "
+                + "were set",
+            "set their states again in the form of the new contract, or list the contract of earlier builds under "
                 + "`contracts:` (docs/contracts.md, \"Contracts by build\")"),
         .contractNotChecked: Entry(
             .contract, .skipped,
-            "the database could not be looked into, or so much of other types runs that the "
-                + "newest 200 of this one were not found"),
+            "the database could not be opened, or too many activities of other types are running to find this type's "
+                + "newest 200"),
         .keyGood: Entry(
-            .key, .ok, "it signs a provider token"),
+            .key, .ok, "the key can sign a provider token"),
         .keyUnusable: Entry(
-            .key, .failed, "it signs none",
-            "give the .p8 file of the developer portal again"),
+            .key, .failed, "the key cannot sign a provider token",
+            "configure the .p8 file from the developer portal again"),
         .certificateGood: Entry(
-            .certificate, .ok, "the server's own certificate: its key fits, and it is good for more than 14 days"),
+            .certificate, .ok, "the server's certificate matches its key and is valid for at least 14 more days"),
         .certificateEnds: Entry(
-            .certificate, .warning, "the server's own certificate ends within 14 days",
-            "renew it: the server takes new files by itself, or on SIGHUP"),
+            .certificate, .warning, "the server's certificate expires within 14 days",
+            "renew it: the server reloads changed files within 10 seconds, or at once on SIGHUP"),
         .certificateEnded: Entry(
-            .certificate, .failed, "the server's own certificate is not valid any more",
-            "renew it: the server takes new files by itself, or on SIGHUP"),
+            .certificate, .failed, "the server's certificate has expired",
+            "renew it: the server reloads changed files within 10 seconds, or at once on SIGHUP"),
         .clockGood: Entry(
-            .clock, .ok, "within 10 seconds of APNs's"),
+            .clock, .ok, "this machine's clock is within 10 seconds of APNs's"),
         .clockUnknown: Entry(
-            .clock, .warning, "APNs told no time",
-            "see what the other findings say of the way to APNs"),
+            .clock, .warning, "no answer from APNs contained a date",
+            "see the findings about the connection to APNs"),
         .clockNotChecked: Entry(
-            .clock, .skipped, "nobody was asked the time"),
+            .clock, .skipped, "offline"),
         .clockOff: Entry(
-            .clock, .warning, "more than 10 seconds from APNs's: the server goes by APNs's",
-            "let NTP set the clock (`timedatectl`): timestamps, stale dates and provider tokens follow it"),
+            .clock, .warning, "this machine's clock differs from APNs's by more than 10 seconds; the server uses "
+                + "APNs's time",
+            "let NTP set the clock (`timedatectl`): timestamps, stale dates and provider tokens depend on it"),
         .clockFarOff: Entry(
-            .clock, .failed, "more than a minute from APNs's",
-            "let NTP set the clock now (`timedatectl set-ntp true`, `chronyc makestep`), and look why it "
-                + "stopped: people's tokens, webhooks' signatures and certificates are checked by this clock, which "
-                + "the server cannot correct for them"),
+            .clock, .failed, "this machine's clock differs from APNs's by more than a minute",
+            "let NTP set the clock now (`timedatectl set-ntp true`, `chronyc makestep`), and find out why NTP stopped: "
+                + "people's tokens, webhook signatures and certificates are checked against this clock, and the server "
+                + "cannot correct it for them"),
         .clockStands: Entry(
             .clock, .failed, "the machine's monotonic clock does not advance",
             "restart the machine; a virtual machine's host may be at fault"),
         .nameGood: Entry(
-            .name, .ok, "APNs's name has an address"),
+            .name, .ok, "the name of the APNs endpoint resolves to an address"),
         .nameUnknown: Entry(
-            .name, .failed, "APNs's name has none",
+            .name, .failed, "the name of the APNs endpoint cannot be resolved",
             "check the spelling of `endpoint`, and the machine's DNS (`getent hosts NAME`)"),
         .nameNotChecked: Entry(
-            .name, .skipped, "nobody looked"),
+            .name, .skipped, "offline"),
         .connectionGood: Entry(
-            .connection, .ok, "APNs speaks TLS and HTTP/2"),
+            .connection, .ok, "the endpoint speaks TLS and HTTP/2"),
         .connectionClosed: Entry(
-            .connection, .failed, "there is no connection",
-            "let the firewall pass TCP to port 443 (or 2197) of api.push.apple.com and "
-                + "api.sandbox.push.apple.com; a proxy that ends TLS will not do"),
+            .connection, .failed, "no connection to the endpoint could be made",
+            "let the firewall pass TCP to port 443 (or 2197) of api.push.apple.com and api.sandbox.push.apple.com; a "
+                + "proxy that terminates TLS does not work"),
         .connectionNotTrusted: Entry(
-            .connection, .failed, "TLS failed: what answers is not trusted, or speaks none",
-            "against Apple leave `trustRoots` out and keep the system's certificates up to date "
-                + "(ca-certificates); for another endpoint give its authority as `trustRoots`"),
+            .connection, .failed, "TLS failed: the certificate is not trusted, or the other side does not use TLS",
+            "for Apple, leave `trustRoots` out and keep the system's certificates up to date (ca-certificates); for "
+                + "another endpoint, set `trustRoots` to its certificate authority"),
         .connectionNotHTTP2: Entry(
-            .connection, .failed, "it chose no HTTP/2",
-            "APNs does: something else answers there, such as a proxy that inspects TLS"),
+            .connection, .failed, "the other side did not agree to HTTP/2",
+            "APNs always does, so something else answers there, such as a proxy that inspects TLS"),
         .connectionCertificateEnds: Entry(
-            .connection, .warning, "the certificate of what answers ends within 14 days",
-            "renew it if it is yours; if it is Apple's, a proxy or the clock is at fault"),
+            .connection, .warning, "the endpoint's certificate expires within 14 days",
+            "renew the certificate if it is yours; if it is Apple's, a proxy or this machine's clock is at fault"),
         .connectionNotChecked: Entry(
-            .connection, .skipped, "nobody looked, or the name has no address"),
+            .connection, .skipped, "offline, or the name has no address"),
         .pushGood: Entry(
-            .push, .ok, "APNs takes key, team and app, and refuses only the token made up for this"),
+            .push, .ok, "APNs accepts key, team and app; it refused only the invalid test token, as expected"),
         .pushUnanswered: Entry(
-            .push, .failed, "it had no answer",
-            "run this again; if it stays so, look at what stands between this machine and APNs"),
+            .push, .failed, "APNs did not answer the test push",
+            "run this again; if it still fails, check firewalls and proxies between this machine and APNs"),
         .pushSignature: Entry(
             .push, .failed, "APNs does not accept the key's signature",
             "the .p8 file, keyID and teamID must belong together: compare them with the portal's list of keys "
                 + "and \"Membership details\"; a revoked key has to be replaced"),
         .pushExpired: Entry(
-            .push, .failed, "APNs calls a token that was signed just now expired",
-            "set this machine's clock right (NTP)"),
+            .push, .failed, "APNs says that a provider token signed just now has expired",
+            "correct this machine's clock (NTP)"),
         .pushEnvironment: Entry(
             .push, .failed, "the key is for the other environment",
-            "make a key for this environment in the portal, or move this one to the other under `apns`"),
+            "create a key for this environment in the portal, or move this key to the other environment under `apns`"),
         .pushTopic: Entry(
             .push, .failed, "the key may not push to the app's Live Activities",
-            "check bundleID, that the app is the team's, that its App ID has push notifications enabled, and "
+            "check bundleID, that the app belongs to the team, that its App ID has push notifications enabled, and "
                 + "that the key is not restricted to other topics"),
         .pushNotLetIn: Entry(
-            .push, .failed, "APNs does not let the key in",
-            "something between may strip or change the request's headers: connect without a proxy"),
+            .push, .failed, "APNs denied access (missing or invalid authorization)",
+            "a proxy may be removing or changing request headers: connect without it"),
         .pushRefused: Entry(
-            .push, .failed, "APNs refuses the request",
-            "see Apple's page on the responses of APNs"),
+            .push, .failed, "APNs refused the request",
+            "see Apple's page \"Handling notification responses from APNs\""),
         .pushNotAPNs: Entry(
-            .push, .warning, "it accepted a token that cannot be one",
-            "what answers there is not APNs: check `endpoint`"),
+            .push, .warning, "the endpoint accepted an invalid token",
+            "the endpoint is not APNs: check `endpoint`"),
         .pushVague: Entry(
-            .push, .warning, "APNs answers, but not to the point",
+            .push, .warning, "APNs answered with a temporary error, so the key could not be checked",
             "run this again in a moment"),
         .pushNotChecked: Entry(
-            .push, .skipped, "offline, no connection, or no signature"),
+            .push, .skipped, "offline, no connection, or the key cannot sign"),
         .peopleGood: Entry(
-            .people, .ok, "the key set of people's tokens is there, and has keys"),
+            .people, .ok, "the key set for people's tokens can be fetched and has keys"),
         .peopleUnusable: Entry(
-            .people, .failed, "the key set of people's tokens cannot be fetched or read",
-            "check `jwks` of the app's `people` (curl it from this machine): the server takes no person's "
-                + "token without, but for those that it fetched before"),
+            .people, .failed, "the key set for people's tokens cannot be fetched or read",
+            "check `jwks` of the app's `people` (curl it from this machine): without it the server accepts only tokens "
+                + "signed with keys that it has already fetched"),
         .peopleNotChecked: Entry(
             .people, .skipped, "offline"),
         .providerGood: Entry(
             .provider, .ok, "the backend that computes states can be reached"),
         .providerAddress: Entry(
-            .provider, .failed, "its name is not known, or leads inside a network",
-            "check the URL and the machine's DNS; for a backend inside your own network say `allowPrivate: "
-                + "true`"),
+            .provider, .failed, "the host's name cannot be resolved, or resolves to a private address",
+            "check the URL and the machine's DNS; for a backend in a private network, set `allowPrivate: true`"),
         .providerUnreachable: Entry(
-            .provider, .failed, "there is no connection, or TLS failed",
-            "look at the backend, the firewall, and its certificate: the system's roots have to trust it"),
+            .provider, .failed, "no connection could be made, or TLS failed",
+            "check the backend, the firewall, and the backend's certificate: the system's roots must trust it"),
         .providerNotChecked: Entry(
             .provider, .skipped, "offline"),
         .webhookGood: Entry(
-            .webhook, .ok, "the endpoint can be reached; it is not called"),
+            .webhook, .ok, "the endpoint's host can be reached; the endpoint itself was not called"),
         .webhookAddress: Entry(
-            .webhook, .failed, "its name is not known, or leads inside a network",
-            "check the URL and the machine's DNS; for an endpoint inside your own network say `allowPrivate: "
-                + "true`"),
+            .webhook, .failed, "the host's name cannot be resolved, or resolves to a private address",
+            "check the URL and the machine's DNS; for an endpoint in a private network, set `allowPrivate: true`"),
         .webhookUnreachable: Entry(
-            .webhook, .failed, "there is no connection, or TLS failed",
-            "look at the endpoint, the firewall, and its certificate: the system's roots have to trust it. "
-                + "Events wait three days"),
+            .webhook, .failed, "no connection could be made, or TLS failed",
+            "check the endpoint, the firewall, and the endpoint's certificate: the system's roots must trust it. "
+                + "Undelivered events are retried for three days"),
         .webhookNotChecked: Entry(
             .webhook, .skipped, "offline"),
     ]

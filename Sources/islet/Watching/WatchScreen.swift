@@ -76,16 +76,17 @@ struct WatchScreen {
         var lines: [String] = []
         if let fanOut = view.fanOut {
             let left = secondsLeft.map { ", about \(Wording.rough($0)) left" } ?? ""
-            lines.append(share("going out", fanOut.done, fanOut.phones, "phones were looked at\(left)"))
+            lines.append(share("sending", fanOut.done, fanOut.phones, "phones processed\(left)"))
         }
         let listed = view.devices
         let among = view.next == nil ? "phones" : "phones listed"
         let has = listed.count { $0.revision >= view.revision }
         let shows = listed.count { ($0.shownRevision ?? 0) >= view.revision }
-        lines.append(share("accepted", has, listed.count, "\(among) have revision \(view.revision) for all we know"))
-        lines.append(share("held", shows, listed.count, "\(among) said so themselves"))
+        lines.append(share("accepted", has, listed.count, "\(among) were sent revision \(view.revision) and APNs "
+            + "accepted it"))
+        lines.append(share("held", shows, listed.count, "\(among) confirmed it"))
         let counts = view.counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        let more = view.more.map { ["and \($0.grouped) that are not counted"] } ?? []
+        let more = view.more.map { ["and \($0.grouped) not counted"] } ?? []
         let words = counts.map { "\($0.key) \($0.value.grouped)" } + more
         lines.append(words.isEmpty ? "on no phone" : words.joined(separator: ", "))
         return lines
@@ -104,7 +105,7 @@ struct WatchScreen {
         let sorted =
             view.devices.filter { $0.revision < view.revision } + view.devices.filter { $0.revision >= view.revision }
         let table = Columns.text(
-            ["PHONE", "PERSON", "CARD", "REVISION", "CONFIRMED", "WHAT NOW"],
+            ["PHONE", "PERSON", "CARD", "REVISION", "CONFIRMED", "STATUS"],
             sorted.prefix(limit).map {
                 [$0.device, $0.user, $0.state, String($0.revision), $0.confirmation.rawValue, $0.reason.text]
                     .map(Self.plain)

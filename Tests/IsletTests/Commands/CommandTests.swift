@@ -69,7 +69,7 @@ import Testing
         ),
         (["alert", "--token", token], "an alert needs --title"),
         (["end", "--token", token, "--app", "com.acme.cake"], "no key is configured for that"),
-        (["update", "--token", token, "--config", "none.yaml"], "none.yaml: it cannot be read"),
+        (["update", "--token", token, "--config", "none.yaml"], "none.yaml: the file cannot be read"),
     ])
     func `a push that cannot be made is not sent, and it says what is missing`(
         _ arguments: [String], _ words: String
@@ -141,7 +141,7 @@ import Testing
         (["simulate", "--start-grace", "soon"], "--start-grace is a duration such as 15s, not `soon`"),
         (
             ["serve", "--port", "1"],
-            "--port and --system are for --dev; without it, `listen` of the configuration counts"
+            "--port and --system need --dev; without it, the configuration's `listen` applies"
         ),
     ])
     func `an argument that means nothing is refused, and nothing is written`(

@@ -32,7 +32,7 @@ import Testing
         for (yaml, words) in [
             (Sample.file("lisen: x"), "error: islet.yaml:1: /lisen: unknown field; did you mean `listen`?\n"),
             (Sample.file(key: String(roots)), "/apps/0/apns/sandbox/trustRoots: "),
-            ("apps: [", "error: islet.yaml: it is not YAML: line 2"),
+            ("apps: [", "error: islet.yaml: the file is not YAML: line 2"),
         ] {
             let run = try await Execution.of(["config", "check"], in: try folder(yaml))
             #expect(run.code == 1 && run.errors.contains(words), "\(run.errors)")

@@ -14,7 +14,7 @@ import Testing
     @Test func `a good contract is said to be one`() async throws {
         let run = try await Execution.of(["contract", "check", "order.json"], in: try folder())
         #expect(run.code == 0)
-        #expect(run.output == "order.json is good: a contract of OrderAttributes\n")
+        #expect(run.output == "order.json is valid: a contract of OrderAttributes\n")
     }
 
     @Test func `a state that fits is printed as it is sent`() async throws {

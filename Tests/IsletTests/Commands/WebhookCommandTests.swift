@@ -62,15 +62,15 @@ import Testing
             list.output == """
                 NAME     APP             BEHIND  WAITING  DEAD  STANDING
                 backend  com.acme.pizza  2       1        2     off since 2026-11-21T14:33:00Z: HTTP 500
-                backend: mend the endpoint, then turn it on: `islet webhooks enable backend`, or in the console. \
-                It goes on where it was, as far as events are kept
+                backend: repair the endpoint, then re-enable it: `islet webhooks enable backend`, or in the console. \
+                Delivery continues where it stopped, as far as the events are still stored
 
                 """, "\(list)")
         let json = try await run(folder, "list", "--json")
         let row = try #require(try JSONValue(parsing: json.output).array?.first?.object)
         #expect(row["name"] == "backend" && row["enabled"] == false && row["dead"] == 2 && row["waiting"] == 1)
         #expect(row["url"] == "https://a.example.com/x" && row["position"] == 4 && row["failures"] == 7)
-        #expect(row["state"] == "off" && row["fix"]?.string?.hasPrefix("mend the endpoint") == true)
+        #expect(row["state"] == "off" && row["fix"]?.string?.hasPrefix("repair the endpoint") == true)
         #expect(!json.output.contains("AAAA"))
     }
 
@@ -83,9 +83,9 @@ import Testing
         #expect(json.array?.count == 1 && json.array?.first?.object?["document"]?.object?["type"] == "ended")
         #expect(try await run(folder, "replay", "backend", "--event", "2").output == "1 event is told again\n")
         #expect(try await run(folder, "replay", "backend", "--json").output == "{\"replayed\":1}\n")
-        #expect(try await run(folder, "dead", "backend").output == "nothing was given up\n")
+        #expect(try await run(folder, "dead", "backend").output == "no failed events\n")
         let since = try await run(folder, "replay", "backend", "--since", "0")
-        #expect(since.output == "everything after 0 is told again\n")
+        #expect(since.output == "everything after 0 is delivered again\n")
         #expect(try await run(folder, "list").output.contains("  6       3        0     "))
     }
 
@@ -97,12 +97,12 @@ import Testing
         }
         #expect(try await run(folder, "discard", "backend", "--event", "2").output == "1 event discarded\n")
         #expect(try await run(folder, "discard", "backend", "--all", "--json").output == "{\"discarded\":1}\n")
-        #expect(try await run(folder, "dead", "backend").output == "nothing was given up\n")
+        #expect(try await run(folder, "dead", "backend").output == "no failed events\n")
     }
 
     @Test func `one is turned on once, and one that nobody knows is an error`() async throws {
         let folder = try await folder()
-        #expect(try await run(folder, "enable", "backend").output == "backend is told again\n")
+        #expect(try await run(folder, "enable", "backend").output == "backend is enabled\n")
         #expect(try await run(folder, "enable", "backend", "--json").output == "{\"enabled\":false}\n")
         #expect(try await run(folder, "list").output.contains("  on\n"))
         for command in [["enable"], ["replay"], ["discard", "--all"]] {

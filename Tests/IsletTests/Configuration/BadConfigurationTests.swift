@@ -27,19 +27,19 @@ struct BadConfigurationTests {
     }
 
     @Test(arguments: [
-        Case("", "", "it is empty"),
-        Case("# nothing\n", "", "it is empty"),
+        Case("", "", "the file is empty"),
+        Case("# nothing\n", "", "the file is empty"),
         Case("null", "", "expected object, given null"),
         Case("apps", "", "expected object"),
-        Case("apps: [", "", "it is not YAML: line 2, column 1: "),
-        Case("a: 'b\n", "", "it is not YAML: line 2"),
-        Case("\tapps: x", "", "it is not YAML: line 1"),
-        Case("a: \u{1}", "", "it is not YAML: control characters are not allowed"),
-        Case("apps: []\n---\napps: []\n", "", "it is not YAML: line 2, column 1: but found another document"),
-        Case("apps: []\napps: []\n", "", "a key stands twice: `apps` (in what begins in line 1)"),
-        Case("apps: &a []\nlisten: *a\n", "", "anchors and aliases are not taken: write it out (line 1)"),
-        Case("apps: *a\n", "", "it is not YAML: line 1, column 7: found undefined alias"),
-        Case("? [1]\n: 2\n", "", "a key is not a text (line 1)"),
+        Case("apps: [", "", "the file is not YAML: line 2, column 1: "),
+        Case("a: 'b\n", "", "the file is not YAML: line 2"),
+        Case("\tapps: x", "", "the file is not YAML: line 1"),
+        Case("a: \u{1}", "", "the file is not YAML: control characters are not allowed"),
+        Case("apps: []\n---\napps: []\n", "", "the file is not YAML: line 2, column 1: but found another document"),
+        Case("apps: []\napps: []\n", "", "duplicate key `apps` (in the object that begins in line 1)"),
+        Case("apps: &a []\nlisten: *a\n", "", "YAML anchors and aliases are not supported: repeat the value (line 1)"),
+        Case("apps: *a\n", "", "the file is not YAML: line 1, column 7: found undefined alias"),
+        Case("? [1]\n: 2\n", "", "a key is not a string (line 1)"),
         Case("listen: 127.0.0.1:0\n", "/apps", "missing, expected array"),
         Case(Sample.file("lisen: x"), "/lisen", "unknown field; did you mean `listen`?"),
         Case(Sample.file("colour: x"), "/colour", "unknown field; known fields: "),
@@ -54,7 +54,8 @@ struct BadConfigurationTests {
             let alias = "*a\(level - 1)"
             yaml += "a\(level): &a\(level) [\(Array(repeating: alias, count: 10).joined(separator: ", "))]\n"
         }
-        #expect(try Folder().error(yaml)?.problem == "anchors and aliases are not taken: write it out (line 1)")
+        #expect(try Folder().error(yaml)?.problem == "YAML anchors and aliases are not supported: repeat the value "
+            + "(line 1)")
     }
 
     @Test(arguments: [
@@ -108,7 +109,8 @@ struct BadConfigurationTests {
             "\(sandbox)/keyEnvironment", "the environment variable NO_SUCH is not set"),
         Case(
             Sample.file(key: "{certificateFile: push.pem}"), "\(sandbox)/certificateFile",
-            "Apple takes no certificate for Live Activities, only a token key: give keyFile (a .p8), keyID and teamID"),
+            "Apple accepts no certificates for Live Activities, only a token key: give keyFile (a .p8), keyID and "
+                + "teamID"),
         Case(
             Sample.file(key: "{keyfile: key.p8, keyID: ABC123DEFG, teamID: XYZ987MNOP}"), "\(sandbox)/keyfile",
             "unknown field; did you mean `keyFile`?"),
@@ -236,13 +238,14 @@ struct BadConfigurationTests {
             }
         }
         let none = folder.path("none.yaml")
-        #expect(words(none) == "\(none): it cannot be read: write one (see README), or name another with --config")
-        #expect(words(folder.url.path).hasSuffix(": it is a directory: name the file in it with --config"))
+        #expect(words(none) == "\(none): the file cannot be read: create it with `islet config reference > "
+            + "islet.yaml`, or name another file with --config")
+        #expect(words(folder.url.path).hasSuffix(": this is a directory: name the file in it with --config"))
         let bytes = folder.path("bytes.yaml")
         try Data([0x61, 0xFF]).write(to: URL(fileURLWithPath: bytes))
-        #expect(words(bytes).hasSuffix(": it is not UTF-8 text of at most 1 MiB"))
+        #expect(words(bytes).hasSuffix(": the file is not UTF-8 text of at most 1 MiB"))
         let large = try folder.write("#" + String(repeating: "x", count: 1 << 20), to: "large.yaml")
-        #expect(words(large).hasSuffix(": it is not UTF-8 text of at most 1 MiB"))
+        #expect(words(large).hasSuffix(": the file is not UTF-8 text of at most 1 MiB"))
     }
 
     @Test func `a key given where its file or variable should be named is never quoted`() throws {

@@ -61,7 +61,7 @@ struct GoodConfigurationTests {
         ("[{file: c.json}, {file: c.json}]", "two have no `builds`"),
         ("[{file: c.json}, {builds: '120', file: c.json}]", "is not `<` and a build"),
         ("[{file: c.json}, {builds: '<1.x', file: c.json}]", "is not `<` and a build"),
-        ("[{file: c.json}, {builds: '<7', file: c.json}, {builds: '<7.0', file: c.json}]", "is there twice"),
+        ("[{file: c.json}, {builds: '<7', file: c.json}, {builds: '<7.0', file: c.json}]", "is listed twice"),
         ("[{file: missing.json}]", "cannot be read"),
         ("[{file: c.json}]\n        contract: c.json", "give either `contract`"),
     ])

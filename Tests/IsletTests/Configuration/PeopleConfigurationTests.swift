@@ -56,7 +56,7 @@ struct PeopleConfigurationTests {
         ("{issuers: [a], audience: c, keyFile: short}", "/keyFile", "no public key"),
         ("{issuers: [a], audience: c, keyFile: private.pem}", "/keyFile", "private"),
         ("{issuers: [a], audience: c, secretFile: short}", "/secretFile", "32 bytes at least, and this one 5"),
-        ("{issuers: [a], audience: c, secretFile: empty}", "/secretFile", "no secret"),
+        ("{issuers: [a], audience: c, secretFile: empty}", "/secretFile", "the secret is empty"),
         ("{issuers: [a], audience: c, secretEnvironment: NOWHERE}", "/secretEnvironment", "NOWHERE is not set"),
         ("{issuers: [a], audience: c, secretEnvironment: 'not a name'}", "/secretEnvironment", "the name of"),
         ("{issuers: [a], audience: c, jwks: {url: 'http://id.acme.com'}}", "/jwks/url", "https"),

@@ -44,7 +44,7 @@ struct ReportTests {
             settings: try #require(examination.settings), variables: examination.variables,
             files: FileLook(mode: { _ in 0o600 }, folderIsWritable: { _ in true }))
         #expect(report.warnings.isEmpty)
-        #expect(report.lines.contains { $0.contains("https://0.0.0.0:8443 (other machines reach it)") })
+        #expect(report.lines.contains { $0.contains("https://0.0.0.0:8443 (reachable from other machines)") })
     }
 
     /// A copy of the folder contains the keys that open the tokens.
@@ -68,7 +68,8 @@ struct ReportTests {
 
     @Test(arguments: [
         ("highWhen: {pointer: /a, values: []}", "highWhen has no values"),
-        ("highPriorityInterval: 8h", "at high priority by alerts alone"), ("startWindow: 5s", "never gets the card"),
+        ("highPriorityInterval: 8h", "only alerts update a card at high priority"),
+        ("startWindow: 5s", "never gets the card"),
     ])
     func `a policy that never does what it is for is named`(_ policy: String, _ words: String) throws {
         let warnings = try report(Sample.file(policy: "{startAlert: {title: a}, \(policy)}")).warnings
@@ -78,12 +79,12 @@ struct ReportTests {
     @Test func `it says in words what holds, defaults included`() throws {
         let lines = try report(Sample.file()).lines.joined(separator: "\n")
         for words in [
-            "http://127.0.0.1:8080 (this machine alone reaches it)", "islet.db (SQLite, made at the first start)",
+            "http://127.0.0.1:8080 (reachable only from this machine)", "islet.db (SQLite, made at the first start)",
             "app com.acme.pizza", "sandbox: key ABC123DEFG of team XYZ987MNOP, a P-256 key from ",
             "pushes to https://api.sandbox.push.apple.com:443, with the system's trust roots",
             "type Order: the app's OrderAttributes", "started by push where the phone can with \"Your order\"",
             "waits 15s", "is kept 5m", "stale after 15m", "within 1s go out together",
-            "(no highWhen); once in 1m, starts and alerts aside",
+            "(no highWhen). At most one per 1m, not counting starts and alerts",
             "has no stale date", "stays away; an ended activity must be reopened",
         ] {
             #expect(lines.contains(words), "\(words)")

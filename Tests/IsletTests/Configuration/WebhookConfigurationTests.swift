@@ -21,9 +21,9 @@ struct WebhookConfigurationTests {
         ("{\(good.replacing("backend", with: "two words"))}", "/apps/0/webhooks/0/name", "1 to 64 letters"),
         ("{\(good.replacing("https:", with: "http:"))}", "/apps/0/webhooks/0/url", "allowPrivate: true"),
         ("{\(good.replacing("https:", with: "ftp:")), allowPrivate: true}", "/apps/0/webhooks/0/url", "https URL"),
-        ("{\(good), kinds: []}", "/apps/0/webhooks/0/kinds", "none is no webhook"),
-        ("{\(good), kinds: [ended, all]}", "/apps/0/webhooks/0/kinds/1", "it is one of started, held"),
-        ("{\(good), timeout: 2m}", "/apps/0/webhooks/0/timeout", "from 1s to 60s"),
+        ("{\(good), kinds: []}", "/apps/0/webhooks/0/kinds", "an empty list delivers nothing"),
+        ("{\(good), kinds: [ended, all]}", "/apps/0/webhooks/0/kinds/1", "a kind is one of started, held"),
+        ("{\(good), timeout: 2m}", "/apps/0/webhooks/0/timeout", "from 100 ms to 60 s"),
         ("{\(good), secretFile: x}", "/apps/0/webhooks/0", "either as secretFile or as secretEnvironment"),
         ("{\(good.replacing("SECRET", with: "NOBODY"))}", "/apps/0/webhooks/0/secretEnvironment", "is not set"),
     ])

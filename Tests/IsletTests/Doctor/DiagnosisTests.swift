@@ -110,13 +110,13 @@ struct DiagnosisTests {
     @Test(arguments: [
         Case(.configuration, .failed, "f:1: /listen: no") { $0.configuration.problems = ["f:1: /listen: no"] },
         Case(.configuration, .warning, "unwise") { $0.configuration.warnings = ["unwise"] },
-        Case(.database, .ok, "made at the first start") {
+        Case(.database, .ok, "created at the first start") {
             $0.database?.inspection = DatabaseInspection()
             $0.database?.inspection.folderIsWritable = true
         },
         Case(.database, .failed, "cannot be written") { $0.database?.inspection.folderIsWritable = false },
-        Case(.database, .failed, "left") { $0.database?.inspection.freeBytes = 1 << 20 },
-        Case(.database, .warning, "left") { $0.database?.inspection.freeBytes = 512 << 20 },
+        Case(.database, .failed, "MB free") { $0.database?.inspection.freeBytes = 1 << 20 },
+        Case(.database, .warning, "MB free") { $0.database?.inspection.freeBytes = 512 << 20 },
         Case(.database, .failed, "broken") { $0.database?.inspection.problem = "broken" },
         Case(.database, .failed, "damaged (page 7)") { $0.database?.inspection.integrity = .damaged("page 7") },
         Case(.database, .failed, "lack `s-1`") {
@@ -127,21 +127,22 @@ struct DiagnosisTests {
         Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },
         Case(.database, .warning, "mode 0644") { $0.database?.inspection.mode = 0o644 },
         Case(.database, .warning, "its log (-wal)") { $0.database?.inspection.logBytes = 1 << 30 },
-        Case(.contract, .warning, "2 of 9 that run do not fit any more, such as `a`: /eta: an integer expected") {
+        Case(.contract, .warning, "2 of 9 checked activities no longer fit the contract, for example `a`: /eta: an "
+            + "integer expected") {
             $0.contracts = [
                 .init(
                     app: $0.routes[0].app, type: "Order", looked: 9, unfit: 2,
                     example: "`a`: /eta: an integer expected")
             ]
         },
-        Case(.contract, .skipped, "cannot be looked into") { $0.contracts = nil },
-        Case(.contract, .skipped, "and 3 are of it") {
+        Case(.contract, .skipped, "cannot be opened") { $0.contracts = nil },
+        Case(.contract, .skipped, "only 3 activities of this type") {
             $0.contracts = [.init(app: $0.routes[0].app, type: "Order", looked: 3, isCut: true)]
         },
-        Case(.certificate, .warning, "good for 3 days") {
+        Case(.certificate, .warning, "valid for 3 more days") {
             $0.certificateEndsAt = now + .seconds(3 * 86_400 + 60)
         },
-        Case(.certificate, .failed, "has ended") { $0.certificateEndsAt = now },
+        Case(.certificate, .failed, "has expired") { $0.certificateEndsAt = now },
         Case(.people, .failed, "no JSON object") { $0.addresses = [address(.people, .unreachable("no JSON object"))] },
         Case(.provider, .failed, "is private") { $0.addresses = [address(.provider, .place("is private"))] },
         Case(.provider, .failed, "no connection") {
@@ -151,7 +152,7 @@ struct DiagnosisTests {
         Case(.webhook, .failed, "no connection") { $0.addresses = [address(.webhook, .unreachable("no connection"))] },
         Case(.key, .failed, "no key") { $0.routes = [route { $0.signingProblem = "no key" }] },
         Case(.clock, .failed, "monotonic") { $0.clock.monotonicAdvances = false },
-        Case(.clock, .warning, "told no time") { $0.routes = [route { $0.skew = nil }] },
+        Case(.clock, .warning, "contained a date") { $0.routes = [route { $0.skew = nil }] },
         Case(.clock, .warning, "30s ahead") { $0.routes = [route { $0.skew = .seconds(30) }] },
         Case(.clock, .failed, "10m behind") { $0.routes = [route(), route { $0.skew = .seconds(-600) }] },
         Case(.name, .failed, "has no address") {
@@ -166,25 +167,25 @@ struct DiagnosisTests {
         Case(.connection, .failed, "does not speak HTTP/2") {
             $0.routes = [route { $0.probe?.applicationProtocol = "http/1.1" }]
         },
-        Case(.connection, .warning, "good for 3 days") {
+        Case(.connection, .warning, "valid for 3 more days") {
             $0.routes = [route { $0.probe?.certificateEndsAt = now + .seconds(3 * 86_400 + 60) }]
         },
         Case(.push, .skipped, "no connection") { $0.routes = [route { $0.push = nil }] },
         Case(.push, .failed, "no answer: unknownFate") {
             $0.routes = [route { $0.push = .failure(PushFailure(.unknownFate, "lost")) }]
         },
-        Case(.ok, "takes key K of team T", 400, "BadDeviceToken"),
-        Case(.ok, "takes key K of team T", 410, "Unregistered"),
+        Case(.ok, "accepts key K of team T", 400, "BadDeviceToken"),
+        Case(.ok, "accepts key K of team T", 410, "Unregistered"),
         Case(.failed, "does not accept the signature", 403, "InvalidProviderToken"),
         Case(.failed, "is not for sandbox", 403, "BadEnvironmentKeyInToken"),
-        Case(.failed, "calls a token that was signed just now expired", 403, "ExpiredProviderToken"),
+        Case(.failed, "provider token signed just now has expired", 403, "ExpiredProviderToken"),
         Case(.failed, "may not push to the Live Activities of com.acme.pizza", 400, "TopicDisallowed"),
-        Case(.failed, "does not let key K of team T in", 403, "MissingProviderToken"),
-        Case(.failed, "refuses the request (403)", 403, nil),
-        Case(.failed, "refuses the request", 400, "BadPriority"),
-        Case(.warning, "what answers there is not APNs", 200, nil),
-        Case(.warning, "not to the point", 503, "ServiceUnavailable"),
-        Case(.warning, "not to the point", 429, "TooManyRequests"),
+        Case(.failed, "denied access to key K of team T", 403, "MissingProviderToken"),
+        Case(.failed, "refused the request (403)", 403, nil),
+        Case(.failed, "refused the request", 400, "BadPriority"),
+        Case(.warning, "the endpoint is not APNs", 200, nil),
+        Case(.warning, "with a temporary error", 503, "ServiceUnavailable"),
+        Case(.warning, "with a temporary error", 429, "TooManyRequests"),
     ])
     func `each thing that is broken gives its finding`(_ row: Case) throws {
         let findings = Diagnosis.findings(row.facts).filter { $0.check == row.check && $0.outcome == row.outcome }

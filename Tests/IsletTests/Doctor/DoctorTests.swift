@@ -122,7 +122,7 @@ import Testing
         try await withScene(clockAhead: .seconds(seconds)) { scene in
             let (exit, bad) = try await scene.findings()
             #expect(exit == code && bad["clock"]?["outcome"] == .string(outcome), "\(bad)")
-            #expect(bad["clock"]?["detail"]?.string?.contains("ahead of ours") == true, "\(bad)")
+            #expect(bad["clock"]?["detail"]?.string?.contains("ahead of this machine's") == true, "\(bad)")
         }
     }
 
@@ -163,7 +163,8 @@ import Testing
         try configure(#"{"type": "object", "required": ["eta"], "properties": {"eta": {"type": "integer"}}}"#)
         let drift = try await contract()
         #expect(drift["id"] == "contract-drift" && drift["outcome"] == "warning" && drift["fix"] != nil)
-        #expect(drift["detail"]?.string?.contains("1 of 2 that run do not fit any more, such as `b`: /eta: ") == true)
+        #expect(drift["detail"]?.string?.contains("1 of 2 checked activities no longer fit the contract, ") == true)
+        #expect(drift["detail"]?.string?.contains(", for example `b`: /eta: ") == true)
     }
 
     @Test func `what the server calls beside APNs is reached, and not called`() async throws {
@@ -211,7 +212,8 @@ import Testing
         let none = try await Execution.of(["doctor", "--offline", "--app", "com.acme.cake"], in: folder)
         #expect(none.code == 1 && none.errors == "Error: no key is configured for that\n")
         let missing = try await Execution.of(["doctor", "--config", "none.yaml"], in: folder)
-        #expect(missing.code == 1 && missing.output.hasPrefix("failed   configuration  none.yaml: it cannot be read"))
+        #expect(
+            missing.code == 1 && missing.output.hasPrefix("failed   configuration  none.yaml: the file cannot be read"))
     }
 
     /// Returns a port of this machine on which nobody listens.

@@ -110,22 +110,22 @@ struct ProjectDoctorTests {
             "App/PizzaApp.entitlements aps-environment: is not there"),
         Change(
             .entitlementWrong, in: PizzaProject.entitlements, "development", "sandbox", ":5 aps-environment: is `sa"),
-        Change(.entitlementWrong, in: PizzaProject.entitlements, "development", "$(NONE)", "which comes to nothing"),
+        Change(.entitlementWrong, in: PizzaProject.entitlements, "development", "$(NONE)", "which has no value"),
         Change(.backgroundAbsent, in: PizzaProject.appList, "remote-notification", "fetch", "Info.plist:16 UIB"),
         Change(
             .backgroundAbsent, own, "INFOPLIST_KEY_UIBackgroundModes = \"remote-notification\";",
-            "is no setting that Xcode makes a key of"),
+            "Xcode does not generate this key from a build setting"),
         Change(
             .widgetAbsent, in: PizzaProject.widgetList, "widgetkit-", "intents-", "PizzaApp has no widget extension"),
         Change(.widgetAbsent, "product-type.app-extension", "product-type.tool"),
         Change(.widgetNotEmbedded, "dstSubfolderSpec = 13", "dstSubfolderSpec = 10", "does not embed PizzaWidgets"),
         Change(
             .widgetBundleID, "IDENTIFIER).widgets", "IDENTIFIER)-widgets",
-            "PizzaWidgets is com.example.pizza-widgets, and the app com.example.pizza"),
+            "PizzaWidgets has com.example.pizza-widgets, and the app has com.example.pizza"),
         Change(.widgetOld, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 15.0;", "PizzaWidgets is for iOS 15.0"),
         Change(
-            .widgetNew, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 26.0;", "is for iOS 26.0, and the app for 16.2"
-        ),
+            .widgetNew, widgets, widgets + "IPHONEOS_DEPLOYMENT_TARGET = 26.0;",
+            "needs iOS 26.0, and the app needs 16.2"),
         Change(.systemGood, target, "IPHONEOS_DEPLOYMENT_TARGET = 17.2;", "iOS 17.2"),
         Change(.systemWithoutCards, own, own + "IPHONEOS_DEPLOYMENT_TARGET = 16.0;", "before 16.1"),
         Change(.systemOld, own, own + "IPHONEOS_DEPLOYMENT_TARGET = 15;", "iOS 15.0"),
@@ -133,14 +133,14 @@ struct ProjectDoctorTests {
         Change(.projectUnreadable, "rootObject = ", "rootObject ", "project.pbxproj:460: `=` is missing"),
         Change(
             .projectUnreadable, "classes = {", "<<<<<<< HEAD\nclasses = {", "project.pbxproj:4: `<` is not expected"),
-        Change(.projectUnreadable, "isa = PBXProject;", "isa = PBXGroup;", "it describes no project"),
+        Change(.projectUnreadable, "isa = PBXProject;", "isa = PBXGroup;", "the file does not describe a project"),
         Change(.projectUnreadable, in: PizzaProject.appList, "</array>", "</dict>", "App/Info.plist:19: Close tag on"),
         Change(.projectUnreadable, in: PizzaProject.appList, "</dict>\n</plist>", "", "App/Info.plist:21: "),
         Change(.projectUnreadable, in: PizzaProject.entitlements, "</string>", "</text>", "entitlements:6: Close tag"),
         Change(.projectFileAbsent, own, "INFOPLIST_FILE = App/None.plist;", "there is no App/None.plist"),
         Change(.projectFileAbsent, own, "INFOPLIST_FILE = ../key.p8;", "../key.p8 is outside of the folder"),
         Change(.projectFileAbsent, own, "INFOPLIST_FILE = /etc/passwd;", "/etc/passwd is outside of the folder"),
-        Change(.projectSettingUnknown, own, "INFOPLIST_FILE = \"$(NONE)/Info.plist\";", "settings that are not known"),
+        Change(.projectSettingUnknown, own, "INFOPLIST_FILE = \"$(NONE)/Info.plist\";", "unknown settings"),
         Change(.projectWithoutApp, "product-type.application", "product-type.tool", "there is no app in "),
         Change(.projectWithoutApp, "SDKROOT = iphoneos", "SDKROOT = macosx", "there is no app in "),
         Change(.serverApp, "= com.example.pizza;", "= com.example.pasta;", "com.example.pasta is not there"),
@@ -217,7 +217,8 @@ struct ProjectDoctorTests {
             "<?xml version=\"1.0\"?>\n<plist><dict><key>rootObject</key><string>A</string></dict></plist>",
             to: PizzaProject.file)
         #expect(
-            project.faults() == ["project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: it describes no project"])
+            project.faults() == ["project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: the file does not describe "
+                + "a project"])
     }
 
     /// Bases the app's configurations on a file of settings.

@@ -85,7 +85,7 @@ struct ProjectFolderTests {
         #expect(ProjectReader.facts(folder.path("Pizza")).problems.map(\.detail) == ["has more than 4 MB"])
         try FileManager.default.removeItem(atPath: list)
         try FileManager.default.createDirectory(atPath: list, withIntermediateDirectories: false)
-        #expect(ProjectReader.facts(folder.path("Pizza")).problems.map(\.detail) == ["is no file"])
+        #expect(ProjectReader.facts(folder.path("Pizza")).problems.map(\.detail) == ["is not a file"])
     }
 
     @Test func `a privacy manifest that does not parse is found`() throws {

@@ -94,7 +94,7 @@ struct TraceExporterTests {
             #expect(
                 asked().allSatisfy { $0.line == "POST /v1/traces" && $0.fields["content-type"] == "application/json" })
             #expect(
-                log.lines == ["traces are not taken, error HTTP 503", "traces are taken again, spansLost 6"])
+                log.lines == ["trace export failed, error HTTP 503", "trace export recovered, spansLost 6"])
         }
     }
 
@@ -119,7 +119,7 @@ struct TraceExporterTests {
             add(1100)
             try await run(exporter(to: address, pause: .seconds(3600), deadline: .seconds(3)))
             #expect(try Self.spans(asked()) == [512])
-            #expect(log.lines == ["traces are not taken, error no answer within 3.0 seconds"])
+            #expect(log.lines == ["trace export failed, error no answer within 3.0 seconds"])
             rest.finish()
         }
     }

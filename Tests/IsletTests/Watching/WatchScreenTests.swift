@@ -38,10 +38,10 @@ struct WatchScreenTests {
             Self.two.lines(.init()) == [
                 "order-1  Order, active, run 1, revision 4, changed 12 s ago",
                 #"{"eta":5}"#, "",
-                "accepted  ████████████░░░░░░░░░░░░  1 of 2 phones have revision 4 for all we know",
-                "held      ████████████░░░░░░░░░░░░  1 of 2 phones said so themselves",
+                "accepted  ████████████░░░░░░░░░░░░  1 of 2 phones were sent revision 4 and APNs accepted it",
+                "held      ████████████░░░░░░░░░░░░  1 of 2 phones confirmed it",
                 "live 2", "",
-                "PHONE  PERSON  CARD  REVISION  CONFIRMED  WHAT NOW",
+                "PHONE  PERSON  CARD  REVISION  CONFIRMED  STATUS",
                 "p2     ada     live  3         accepted   the phone holds the newest state",
                 "p1     ada     live  4         held       the phone holds the newest state", "",
                 "14:44:48  update            p1: r4 APNs accepted it (200)",
@@ -52,9 +52,9 @@ struct WatchScreenTests {
         var screen = Self.two
         screen = WatchScreen(
             view: screen.view.with(fanOut: .init(done: 5_000, phones: 20_000)), timeline: [], now: Self.now)
-        #expect(screen.lines(.init())[3] == "going out ██████░░░░░░░░░░░░░░░░░░  5,000 of 20,000 phones were looked at")
+        #expect(screen.lines(.init())[3] == "sending   ██████░░░░░░░░░░░░░░░░░░  5,000 of 20,000 phones processed")
         screen.secondsLeft = 30
-        #expect(screen.lines(.init())[3].hasSuffix("looked at, about 30 s left"))
+        #expect(screen.lines(.init())[3].hasSuffix("processed, about 30 s left"))
     }
 
     @Test func `the pace is that of the change which is on its way`() {

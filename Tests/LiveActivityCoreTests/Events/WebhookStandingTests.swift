@@ -34,7 +34,7 @@ struct WebhookStandingTests {
         let place = Self.place(Self.fails)
         let failing = WebhookStanding(place, isConfigured: true, dead: 1)
         #expect(failing.state == .failing && failing.since == Sample.now && failing.reason == "HTTP 500")
-        #expect(failing.fix?.contains("look at the endpoint") == true)
+        #expect(failing.fix?.contains("check the endpoint") == true)
         #expect(failing.fix?.contains("1 event was given up: `islet webhooks replay backend`") == true)
         let fine = WebhookStanding(Self.place(), isConfigured: true, dead: 2)
         #expect(fine.state == .on && fine.fix?.hasPrefix("2 events were given up") == true)

@@ -39,7 +39,7 @@ function endpoint(row, said, look) {
         ? h("a", { href: `#/webhooks/${encodeURIComponent(row.name)}` }, number.format(row.dead)) : "0")),
     row.state === "off" && may("backend") && h("p", {}, action("Turn on", `Turn ${row.name} on`, said,
       async () => (await call("POST", of(row.name, "/enable"))).changed
-        ? `${row.name} is told again within 10 seconds.` : `${row.name} was on already.`, look)));
+        ? `${row.name} receives events again within 10 seconds.` : `${row.name} was already on.`, look)));
 }
 
 async function list(place, signal) {
@@ -53,8 +53,8 @@ async function list(place, signal) {
     if (text === shown) return;
     shown = text;
     fill(rows, answer.webhooks.length ? answer.webhooks.map((row) => endpoint(row, said, look))
-      : panel(null, empty("Nobody is told what happens. ", h("code", {}, "webhooks"), " of the app in ",
-        h("code", {}, "islet.yaml"), " names who is; ", h("code", {}, "GET /v1/events"), " streams it.")));
+      : panel(null, empty("No webhooks are configured. Add them to ", h("code", {}, "webhooks"), " of the app in ",
+        h("code", {}, "islet.yaml"), ", or read ", h("code", {}, "GET /v1/events"), ".")));
   };
   await look();
   repeat(3000, signal, look);
@@ -65,10 +65,10 @@ async function dead(place, name, signal) {
   const may_ = may("backend");
   const replay = (id) => async () => {
     const answer = await call("POST", of(name, "/replay"), id ? { events: [id] } : {});
-    return `${number.format(answer.replayed)} ${answer.replayed === 1 ? "event is" : "events are"} told again within 10 seconds.`;
+    return `${number.format(answer.replayed)} ${answer.replayed === 1 ? "event is" : "events are"} delivered again within 10 seconds.`;
   };
   const discard = (id) => async () => {
-    if (!id && !confirm(`Discard all events that ${name} was not told? What they tell can only be told again with a replay of everything since a time.`)) return "Nothing was discarded.";
+    if (!id && !confirm(`Discard all events that could not be delivered to ${name}? Afterwards only a replay of everything since an earlier event can deliver them.`)) return "Nothing was discarded.";
     const answer = await call("POST", of(name, "/discard"), id ? { events: [id] } : { all: true });
     return `${number.format(answer.discarded)} ${answer.discarded === 1 ? "event was" : "events were"} discarded.`;
   };

@@ -40,7 +40,7 @@ extension ProjectDiagnosis {
         guard let id = build.bundleID, let prefix = app.bundleID, !id.hasPrefix(prefix + ".") else { return [] }
         return [
             Finding(
-                .widgetBundleID, "\(widget.name) is \(id), and the app \(prefix)",
+                .widgetBundleID, "\(widget.name) has \(id), and the app has \(prefix)",
                 at: build.place("PRODUCT_BUNDLE_IDENTIFIER"))
         ]
     }
@@ -52,6 +52,6 @@ extension ProjectDiagnosis {
         guard let system = build.system else { return [] }
         if system < firstWithCards { return [Finding(.widgetOld, "\(widget.name) is for iOS \(system)", at: place)] }
         guard let own = app.system, system > max(own, firstWithContent) else { return [] }
-        return [Finding(.widgetNew, "\(widget.name) is for iOS \(system), and the app for \(own)", at: place)]
+        return [Finding(.widgetNew, "\(widget.name) needs iOS \(system), and the app needs \(own)", at: place)]
     }
 }

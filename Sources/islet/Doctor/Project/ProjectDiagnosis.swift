@@ -23,7 +23,7 @@ enum ProjectDiagnosis {
             if let server = facts.server { findings += merged(app.app.builds) { self.server($0, server) } }
         }
         if !facts.apps.isEmpty, facts.server == nil {
-            findings.append(Finding(.serverNotChecked, "the app's bundle id was compared with nothing"))
+            findings.append(Finding(.serverNotChecked, "no server configuration to compare the app's bundle id with"))
         }
         return findings
     }
@@ -56,7 +56,7 @@ enum ProjectDiagnosis {
     private static func good(_ app: ProjectFacts.TargetFacts) -> Finding {
         var ids: [String] = []
         for case let id? in app.builds.map(\.bundleID) where !ids.contains(id) { ids.append(id) }
-        let named = ids.isEmpty ? "a bundle id that is not known" : ids.joined(separator: ", ")
+        let named = ids.isEmpty ? "unknown bundle id" : ids.joined(separator: ", ")
         return Finding(
             .projectGood, "the app \(app.name), \(named)", at: Finding.Place(file: app.file, line: app.line))
     }
@@ -101,7 +101,8 @@ enum ProjectDiagnosis {
         guard build.settings.value(setting)?.contains(mode) != true else {
             return [
                 Finding(
-                    .backgroundAbsent, "is no setting that Xcode makes a key of: the Info.plist has to have it",
+                    .backgroundAbsent, "Xcode does not generate this key from a build setting: add it to "
+                        + "the Info.plist",
                     at: build.place(setting))
             ]
         }
@@ -119,19 +120,19 @@ enum ProjectDiagnosis {
             return [Finding(.entitlementAbsent, "no entitlements file is named", at: build.place(setting))]
         case .read(let list):
             guard let value = list.values[key] else {
-                return [Finding(.entitlementAbsent, "is not there", at: list.place(key))]
+                return [Finding(.entitlementAbsent, "is missing", at: list.place(key))]
             }
             guard let text = value as? String, let environment = build.settings.resolved(text) else {
-                return [Finding(.entitlementWrong, "is `\(value)`, which comes to nothing", at: list.place(key))]
+                return [Finding(.entitlementWrong, "is `\(value)`, which has no value", at: list.place(key))]
             }
             switch environment {
             case "development":
                 let words =
-                    "development: builds out of Xcode have tokens of the sandbox; signing for TestFlight or the App "
+                    "development: builds that Xcode installs have sandbox tokens; signing for TestFlight or the App "
                     + "Store makes it production"
                 return [Finding(.entitlementGood, words, at: list.place(key))]
             case "production":
-                let words = "production: Xcode still signs by the profile, and a development profile has the sandbox"
+                let words = "production: Xcode still signs with the profile, and a development profile uses the sandbox"
                 return [Finding(.entitlementGood, words, at: list.place(key))]
             default: return [Finding(.entitlementWrong, "is `\(environment)`", at: list.place(key))]
             }
@@ -142,7 +143,7 @@ enum ProjectDiagnosis {
 
     private static func system(_ build: BuildFacts) -> Finding {
         let place = build.place("IPHONEOS_DEPLOYMENT_TARGET")
-        guard let system = build.system else { return Finding(.systemUnknown, "is not set, or not known", at: place) }
+        guard let system = build.system else { return Finding(.systemUnknown, "is not set, or unknown", at: place) }
         if system < firstOfLibrary { return Finding(.systemOld, "iOS \(system)", at: place) }
         if system < firstWithCards {
             return Finding(.systemWithoutCards, "iOS \(system): before 16.1 there are no Live Activities", at: place)
@@ -158,10 +159,10 @@ enum ProjectDiagnosis {
     private static func server(_ build: BuildFacts, _ server: ProjectFacts.ServerFacts) -> [Finding] {
         guard let id = build.bundleID else {
             let place = build.place("PRODUCT_BUNDLE_IDENTIFIER")
-            return [Finding(.serverNotChecked, "the bundle id is not known", at: place)]
+            return [Finding(.serverNotChecked, "the bundle id is unknown", at: place)]
         }
         guard let environments = server.environments[id] else {
-            return [Finding(.serverApp, "\(id) is not there", at: build.place("PRODUCT_BUNDLE_IDENTIFIER"))]
+            return [Finding(.serverApp, "\(id) is not configured", at: build.place("PRODUCT_BUNDLE_IDENTIFIER"))]
         }
         guard let list = build.entitlements.facts,
             let value = (list.values["aps-environment"] as? String).flatMap(build.settings.resolved),

@@ -92,7 +92,7 @@ struct ListFacts {
     /// - Parameter file: Path relative to the folder that was named.
     init(file: String, _ data: Data) throws(Unread) {
         guard let values = try Self.value(of: data) as? [String: Any] else {
-            throw Unread(line: 1, what: "is no property list of keys and values")
+            throw Unread(line: 1, what: "is not a property list of keys and values")
         }
         self.file = file
         self.values = values
@@ -106,7 +106,7 @@ struct ListFacts {
         do {
             return try PropertyListSerialization.propertyList(from: data, format: nil)
         } catch {
-            let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "is no property list"
+            let words = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "is not a property list"
             let line = words.firstMatch(of: /line (\d+)/).flatMap { Int($0.1) }
             let isBinary = data.starts(with: Data("bplist".utf8))
             // A binary list has no lines. An error without a line means that the list ends too early, so it is the last

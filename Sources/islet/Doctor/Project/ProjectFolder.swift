@@ -84,7 +84,7 @@ struct ProjectFolder {
         let file = url(path).resolvingSymlinksInPath()
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path) else { throw .absent }
         guard file.path.hasPrefix(root.path + "/") || root.path == "/" else { throw .outside }
-        guard attributes[.type] as? FileAttributeType == .typeRegular else { throw .unreadable("is no file") }
+        guard attributes[.type] as? FileAttributeType == .typeRegular else { throw .unreadable("is not a file") }
         guard let size = (attributes[.size] as? NSNumber)?.intValue, size <= Self.mostBytes else {
             throw .unreadable("has more than \(Self.mostBytes >> 20) MB")
         }

@@ -114,7 +114,8 @@ struct ProjectReader {
                 : try PropertyListReader.read(String(decoding: data, as: UTF8.self), .lenient)
             let project = XcodeProject(path: path, list)
             guard project[project.rootID]?.isa == "PBXProject" else {
-                problem(.projectUnreadable, "it describes no project", at: Finding.Place(file: path, line: 1))
+                problem(.projectUnreadable, "the file does not describe "
+                    + "a project", at: Finding.Place(file: path, line: 1))
                 return nil
             }
             return project
@@ -183,7 +184,7 @@ struct ProjectReader {
     ) -> BuildFacts.List {
         guard build.settings.isSet(setting) else { return .unnamed }
         guard let path = build.settings.value(setting) else {
-            problem(.projectSettingUnknown, "it depends on settings that are not known", at: build.place(setting))
+            problem(.projectSettingUnknown, "it depends on unknown settings", at: build.place(setting))
             return .unread
         }
         return list(Self.path(path, in: project), namedAt: build.place(setting))
