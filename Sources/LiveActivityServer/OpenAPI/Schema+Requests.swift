@@ -135,7 +135,9 @@ extension Schema.Name {
             .request(
                 "Every card of the phone: what is not listed is not there.",
                 [
-                    Schema.needed("sequence", .integer(1...Int.max), "Grows with every inventory and every numbered report of the device."),
+                    Schema.needed(
+                        "sequence", .integer(1...Int.max),
+                        "Grows with every inventory and every numbered report of the device."),
                     Schema.needed(
                         "instances",
                         .list(

@@ -74,8 +74,9 @@ struct Keys: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints everything stored about a key, except its "
-            + "secret.")
+        static let configuration = CommandConfiguration(
+            abstract: "Prints everything stored about a key, except its "
+                + "secret.")
 
         @OptionGroup var file: ConfigurationOption
         @Argument(help: KeyReport.idHelp) var id: String

@@ -103,8 +103,10 @@ extension ConfigurationKey {
         number(
             "frequentPerHour", defaults.budgets.highFrequent.perHour,
             "High-priority updates and ends per hour for phones that report `frequentPushesEnabled`."),
-        number("frequentPerDay", defaults.budgets.highFrequent.perDay, "High-priority updates and ends per day for "
-            + "these phones."),
+        number(
+            "frequentPerDay", defaults.budgets.highFrequent.perDay,
+            "High-priority updates and ends per day for "
+                + "these phones."),
         number("startsPerHour", defaults.budgets.start.perHour, "Starts per hour."),
         number("startsPerDay", defaults.budgets.start.perDay, "Starts per day."),
         ConfigurationKey(

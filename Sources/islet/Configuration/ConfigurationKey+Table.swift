@@ -62,7 +62,8 @@ extension ConfigurationKey {
 
     private static let metrics: [ConfigurationKey] = [
         ConfigurationKey(
-            "served", .scalar("true or false"), .defaulted("\(Default.metrics)"), "Whether the server answers `GET "
+            "served", .scalar("true or false"), .defaulted("\(Default.metrics)"),
+            "Whether the server answers `GET "
                 + "/metrics`."),
         ConfigurationKey(
             "listen", .text("host:port"), .optional("127.0.0.1:9090"),
@@ -145,8 +146,10 @@ extension ConfigurationKey {
 
     private static let keep: [ConfigurationKey] = [
         days("historyDays", limits.history, "Timelines of activities."),
-        days("endedDays", limits.ended, "Activities, counted from their end. They are then erased, and their ids are "
-            + "free."),
+        days(
+            "endedDays", limits.ended,
+            "Activities, counted from their end. They are then erased, and their ids are "
+                + "free."),
         days(
             "signedOutDays", limits.signedOut,
             "Devices whose person signed out. Their tokens are erased after 12 hours in any case."),

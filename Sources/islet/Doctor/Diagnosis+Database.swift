@@ -45,8 +45,9 @@ extension Diagnosis {
             switch look.integrity {
             case .sound: "sound"
             case .damaged: "damaged"
-            case .notChecked: "not fully checked (over \(Wording.bytes(DatabaseInspection.largestCheck)); a backup is "
-                + "checked in full)"
+            case .notChecked:
+                "not fully checked (over \(Wording.bytes(DatabaseInspection.largestCheck)); a backup is "
+                    + "checked in full)"
             }
         let free = look.freeBytes.map { ", \(Wording.bytes($0)) free" } ?? ""
         return "\(integrity), of this version, \(look.isServed ? "in use by a server" : "not in use"), "

@@ -24,7 +24,8 @@ extension Diagnosis {
         switch answer.verdict {
         case .tokenDead:
             return finding(
-                .pushGood, "APNs accepts \(route.key) for the app; it refused only the invalid test token, "
+                .pushGood,
+                "APNs accepts \(route.key) for the app; it refused only the invalid test token, "
                     + "as expected", nil)
         case .accepted: return finding(.pushNotAPNs, "the endpoint accepted an invalid token", nil)
         case .slowDown, .serviceTrouble, .newConnection, .keepProviderToken:

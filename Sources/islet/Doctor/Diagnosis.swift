@@ -68,7 +68,8 @@ enum Diagnosis {
 
     private static func certificate(_ end: UnixTime, now: UnixTime) -> Finding {
         if end <= now { return Finding(.certificateEnded, "the server's certificate expired on \(end)") }
-        let words = "the server's certificate matches its key and is valid for "
+        let words =
+            "the server's certificate matches its key and is valid for "
             + "\((end - now).components.seconds / 86_400) more days"
         return Finding(end - now < certificateWarning ? .certificateEnds : .certificateGood, "\(words) (until \(end))")
     }
@@ -99,7 +100,8 @@ enum Diagnosis {
         guard let skew = facts.routes.compactMap(\.skew).max(by: { magnitude($0) < magnitude($1) }) else {
             return [
                 Finding(
-                    facts.isOffline ? .clockNotChecked : .clockUnknown, "\(facts.clock.wall); no answer from APNs "
+                    facts.isOffline ? .clockNotChecked : .clockUnknown,
+                    "\(facts.clock.wall); no answer from APNs "
                         + "contained a date")
             ]
         }

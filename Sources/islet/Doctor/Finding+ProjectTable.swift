@@ -21,13 +21,15 @@ extension Finding.ID {
             .project, .warning, "a setting depends on something that is not in the folder, such as an .xcconfig file",
             "check its value in Xcode's build settings: nothing that depends on it was checked"),
         .projectCut: Entry(
-            .project, .warning, "the folder has more than 50000 entries or more than 8 levels: not all of it was "
+            .project, .warning,
+            "the folder has more than 50000 entries or more than 8 levels: not all of it was "
                 + "searched",
             "name the folder of the .xcodeproj itself"),
         .activitiesGood: Entry(
             .activities, .ok, "the app declares support for Live Activities"),
         .activitiesOff: Entry(
-            .activities, .failed, "`NSSupportsLiveActivities` is not true: iOS does not start Live Activities of the "
+            .activities, .failed,
+            "`NSSupportsLiveActivities` is not true: iOS does not start Live Activities of the "
                 + "app",
             "set it to true in the app's Info.plist, or `INFOPLIST_KEY_NSSupportsLiveActivities = YES` in its build "
                 + "settings"),

@@ -204,7 +204,8 @@ extension Finding.ID {
         .clockNotChecked: Entry(
             .clock, .skipped, "offline"),
         .clockOff: Entry(
-            .clock, .warning, "this machine's clock differs from APNs's by more than 10 seconds; the server uses "
+            .clock, .warning,
+            "this machine's clock differs from APNs's by more than 10 seconds; the server uses "
                 + "APNs's time",
             "let NTP set the clock (`timedatectl`): timestamps, stale dates and provider tokens depend on it"),
         .clockFarOff: Entry(

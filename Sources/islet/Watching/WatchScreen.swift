@@ -82,8 +82,11 @@ struct WatchScreen {
         let among = view.next == nil ? "phones" : "phones listed"
         let has = listed.count { $0.revision >= view.revision }
         let shows = listed.count { ($0.shownRevision ?? 0) >= view.revision }
-        lines.append(share("accepted", has, listed.count, "\(among) were sent revision \(view.revision) and APNs "
-            + "accepted it"))
+        lines.append(
+            share(
+                "accepted", has, listed.count,
+                "\(among) were sent revision \(view.revision) and APNs "
+                    + "accepted it"))
         lines.append(share("held", shows, listed.count, "\(among) confirmed it"))
         let counts = view.counts.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         let more = view.more.map { ["and \($0.grouped) not counted"] } ?? []

@@ -54,8 +54,9 @@ struct BadConfigurationTests {
             let alias = "*a\(level - 1)"
             yaml += "a\(level): &a\(level) [\(Array(repeating: alias, count: 10).joined(separator: ", "))]\n"
         }
-        #expect(try Folder().error(yaml)?.problem == "YAML anchors and aliases are not supported: repeat the value "
-            + "(line 1)")
+        #expect(
+            try Folder().error(yaml)?.problem == "YAML anchors and aliases are not supported: repeat the value "
+                + "(line 1)")
     }
 
     @Test(arguments: [
@@ -238,8 +239,9 @@ struct BadConfigurationTests {
             }
         }
         let none = folder.path("none.yaml")
-        #expect(words(none) == "\(none): the file cannot be read: create it with `islet config reference > "
-            + "islet.yaml`, or name another file with --config")
+        #expect(
+            words(none) == "\(none): the file cannot be read: create it with `islet config reference > "
+                + "islet.yaml`, or name another file with --config")
         #expect(words(folder.url.path).hasSuffix(": this is a directory: name the file in it with --config"))
         let bytes = folder.path("bytes.yaml")
         try Data([0x61, 0xFF]).write(to: URL(fileURLWithPath: bytes))

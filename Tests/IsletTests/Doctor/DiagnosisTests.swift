@@ -127,8 +127,11 @@ struct DiagnosisTests {
         Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },
         Case(.database, .warning, "mode 0644") { $0.database?.inspection.mode = 0o644 },
         Case(.database, .warning, "its log (-wal)") { $0.database?.inspection.logBytes = 1 << 30 },
-        Case(.contract, .warning, "2 of 9 checked activities no longer fit the contract, for example `a`: /eta: an "
-            + "integer expected") {
+        Case(
+            .contract, .warning,
+            "2 of 9 checked activities no longer fit the contract, for example `a`: /eta: an "
+                + "integer expected"
+        ) {
             $0.contracts = [
                 .init(
                     app: $0.routes[0].app, type: "Order", looked: 9, unfit: 2,

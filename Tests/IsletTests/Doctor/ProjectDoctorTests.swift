@@ -217,8 +217,10 @@ struct ProjectDoctorTests {
             "<?xml version=\"1.0\"?>\n<plist><dict><key>rootObject</key><string>A</string></dict></plist>",
             to: PizzaProject.file)
         #expect(
-            project.faults() == ["project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: the file does not describe "
-                + "a project"])
+            project.faults() == [
+                "project-unreadable PizzaApp.xcodeproj/project.pbxproj:1: the file does not describe "
+                    + "a project"
+            ])
     }
 
     /// Bases the app's configurations on a file of settings.

@@ -101,7 +101,8 @@ enum ProjectDiagnosis {
         guard build.settings.value(setting)?.contains(mode) != true else {
             return [
                 Finding(
-                    .backgroundAbsent, "Xcode does not generate this key from a build setting: add it to "
+                    .backgroundAbsent,
+                    "Xcode does not generate this key from a build setting: add it to "
                         + "the Info.plist",
                     at: build.place(setting))
             ]

@@ -114,8 +114,10 @@ struct ProjectReader {
                 : try PropertyListReader.read(String(decoding: data, as: UTF8.self), .lenient)
             let project = XcodeProject(path: path, list)
             guard project[project.rootID]?.isa == "PBXProject" else {
-                problem(.projectUnreadable, "the file does not describe "
-                    + "a project", at: Finding.Place(file: path, line: 1))
+                problem(
+                    .projectUnreadable,
+                    "the file does not describe "
+                        + "a project", at: Finding.Place(file: path, line: 1))
                 return nil
             }
             return project
