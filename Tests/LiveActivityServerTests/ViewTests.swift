@@ -134,7 +134,7 @@ import Testing
             #expect(start["priority"] == 10)
             #expect(start["apnsID"]?.string?.count == 36)
             #expect(start["timestamp"]?.int != nil)
-            #expect(start["text"]?.string?.contains("APNs accepted it") == true)
+            #expect(start["text"]?.string?.contains("APNs accepted the push") == true)
             let newest = try await fixture.call(.get, "/v1/activities/x/timeline?limit=\(limit)&newest=true")
             #expect(newest["/entries"]?.array == entries.suffix(limit) && newest["/next"] == nil)
             let both = try await fixture.call(.get, "/v1/activities/x/timeline?newest=true&after=1")

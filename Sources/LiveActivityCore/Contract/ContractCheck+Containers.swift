@@ -89,7 +89,7 @@ extension ContractCheck {
             if asHeld { result = Array(result.prefix(2)) }
         }
         if node.areItemsUnique, Set(result).count < result.count {
-            note("elements of which no two are the same", .array(elements))
+            note("elements that all differ", .array(elements))
             return nil
         }
         if asHeld, node.swift == .set { result = Self.sorted(Array(Set(result))) }
@@ -116,7 +116,7 @@ extension ContractCheck {
         _ key: Int, _ value: Int, _ elements: [JSONValue], _ origin: Contract.Origin
     ) -> JSONValue? {
         guard elements.count.isMultiple(of: 2) else {
-            note("keys and values by turns: an even number of elements", .array(elements))
+            note("alternating keys and values: an even number of elements", .array(elements))
             return nil
         }
         let before = problems.count

@@ -32,7 +32,7 @@ struct ContractCheck {
     mutating func check(_ id: Int, _ value: JSONValue, _ origin: Contract.Origin) -> JSONValue? {
         steps += 1
         guard steps <= Self.maximumSteps, path.count <= Self.maximumDepth else {
-            note("a value of less depth and fewer alternatives", value)
+            note("a value with less nesting and fewer alternatives", value)
             return nil
         }
         let node = schema.nodes[id]

@@ -16,7 +16,7 @@ struct ContractDocument {
         for key in object.keys where !Self.members.contains(key) && !key.hasPrefix("x-") && key != "$comment" {
             throw ContractError(
                 JSONPointer.root.appending(key),
-                "a contract has `attributesType`, `attributes` and `contentState`, and no such member")
+                "no such member: a contract has `attributesType`, `attributes` and `contentState`")
         }
         guard let name = object["attributesType"]?.string, !name.isEmpty else {
             throw ContractError(
@@ -72,9 +72,11 @@ enum Keywords {
             if key.hasPrefix("x-") { continue }
             if unsupported.contains(key) {
                 throw ContractError(
-                    here, "this keyword is not checked here, so that a contract that relies on it is refused")
+                    here, "this keyword is not supported: the server does not check it, so it refuses the contract")
             }
-            if atTheTop.contains(key) { throw ContractError(here, "it may stand only at the top of a schema") }
+            if atTheTop.contains(key) {
+                throw ContractError(here, "this keyword is allowed only at the top of a schema")
+            }
             let near = Spelling.meant(by: key, among: checked.union(annotations).sorted())
             throw ContractError(
                 here, "JSON Schema 2020-12 has no such keyword" + (near.map { "; is `\($0)` meant?" } ?? ""))
@@ -98,6 +100,7 @@ enum Keywords {
         guard let beside else { return }
         throw ContractError(
             place.appending(beside),
-            "it must not stand beside `\(first)`: put it into what `\(first)` names, or into a schema of its own")
+            "this keyword is not allowed beside `\(first)`: put it into what `\(first)` names, or into a schema "
+                + "of its own")
     }
 }

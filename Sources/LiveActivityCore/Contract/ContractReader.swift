@@ -56,7 +56,7 @@ struct ContractReader {
         try takeForm(object, place, &node)
         node.types = try types(object["type"], place.appending("type"))
         node.values = try list(object["enum"], place.appending("enum"))
-        if node.values?.isEmpty == true { throw ContractError(place.appending("enum"), "nothing fits an empty list") }
+        if node.values?.isEmpty == true { throw ContractError(place.appending("enum"), "no value fits an empty list") }
         node.constant = object["const"]
         try takeMembers(object, place, &node)
         try takeItems(object, place, &node)
@@ -86,7 +86,9 @@ struct ContractReader {
         }
         for keyword in ["anyOf", "oneOf"] {
             guard let branches = try list(object[keyword], place.appending(keyword)) else { continue }
-            guard !branches.isEmpty else { throw ContractError(place.appending(keyword), "nothing fits an empty list") }
+            guard !branches.isEmpty else {
+                throw ContractError(place.appending(keyword), "no value fits an empty list")
+            }
             var ids: [Int] = []
             for (index, branch) in branches.enumerated() {
                 ids.append(try schema(branch, place.appending(keyword).appending(index)))
@@ -170,7 +172,7 @@ struct ContractReader {
             }
             types.insert(type)
         }
-        guard !types.isEmpty else { throw ContractError(place, "nothing fits an empty list") }
+        guard !types.isEmpty else { throw ContractError(place, "no value fits an empty list") }
         return types
     }
 
@@ -187,14 +189,14 @@ struct ContractReader {
         func count(_ keyword: String) throws(ContractError) -> Int? {
             guard let value = object[keyword] else { return nil }
             guard let count = value.int, count >= 0 else {
-                throw ContractError(place.appending(keyword), "a number of them is expected: 0 or more")
+                throw ContractError(place.appending(keyword), "a count is expected: 0 or more")
             }
             return count
         }
         bounds.minimum = try count(least) ?? bounds.minimum
         bounds.maximum = try count(most) ?? bounds.maximum
         guard bounds.minimum <= bounds.maximum else {
-            throw ContractError(place.appending(most), "it is less than `\(least)`: nothing fits")
+            throw ContractError(place.appending(most), "it is less than `\(least)`: no value fits")
         }
         return bounds
     }
@@ -261,13 +263,13 @@ struct ContractReader {
             return .date(known)
         case "Range", "ClosedRange":
             guard node.items != nil || node.prefix.count >= 2 else {
-                throw ContractError(place, "`items` beside it has to say what the bounds are")
+                throw ContractError(place, "`items` beside it must give the type of the bounds")
             }
             return .range
         case "Dictionary": return try dictionary(object, place, node)
         case "Enum":
             guard !node.properties.isEmpty else {
-                throw ContractError(place, "`properties` beside it has to list the cases")
+                throw ContractError(place, "`properties` beside it must list the cases")
             }
             return .cases
         default: throw unknown(name, place)

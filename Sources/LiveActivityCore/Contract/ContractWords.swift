@@ -88,11 +88,12 @@ enum ContractWords {
         case (.url, .string(let text)):
             guard !text.isEmpty else { return "leave it out, or give a URL" }
             return SwiftTexts.repairedURL(text).map { repaired in
-                quoted(repaired).map { "escaped it is \($0)" } ?? "escape what must not stand in a URL (RFC 3986)"
+                quoted(repaired).map { "escaped it is \($0)" }
+                    ?? "escape the characters that a URL must not contain (RFC 3986)"
             }
         case (.uuid, .string): return "a UUID has 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12"
         case (.range, .object): return "write [lower, upper]"
-        case (.pairs, .object): return "write keys and values by turns, in an array"
+        case (.pairs, .object): return "write an array of alternating keys and values"
         case (.integerKeys, .array): return "write an object with the integers as keys"
         case (.cases, .string(let text)) where node.properties[text] != nil:
             return "write {\"\(text)\": {}}"

@@ -16,7 +16,7 @@ struct Recursion {
         if let endless = schema.nodes.indices.first(where: { !finite.contains($0) && schema.nodes[$0].form != .never }),
             let place = places[endless]
         {
-            throw ContractError(place, "nothing fits: every value would have to contain another of the same kind")
+            throw ContractError(place, "no value fits: every value would have to contain another of the same kind")
         }
     }
 
@@ -26,7 +26,7 @@ struct Recursion {
         var next = alternatives(start)
         while let id = next.popLast() {
             guard id != start else {
-                throw ContractError(places[start] ?? .root, "it refers to itself, without a value in between")
+                throw ContractError(places[start] ?? .root, "the schema refers to itself without a value in between")
             }
             if seen.insert(id).inserted { next += alternatives(id) }
         }

@@ -64,7 +64,7 @@ enum SwiftType: Sendable, Equatable {
         case .range: "a range: [lower, upper]"
         case .set: "Set"
         case .integerKeys: "a dictionary with Int keys"
-        case .pairs: "a dictionary as keys and values by turns: [key, value, …]"
+        case .pairs: "a dictionary as alternating keys and values: [key, value, …]"
         case .cases: "an enum: an object whose one key names the case"
         }
     }

@@ -9,7 +9,7 @@ extension CardDiagnosis {
         guard last != nil || push != nil else {
             return phone.card.sentRevision > 0
                 ? confirmation(phone)
-                : [DiagnosisFinding(.nothingSent, .note, "no push of this activity has left for this phone yet")]
+                : [DiagnosisFinding(.nothingSent, .note, "no push of this activity has been sent to this phone yet")]
                     + confirmation(phone)
         }
         return [lastPush(push, last)] + notHeard(phone, push?.at ?? last?.at) + confirmation(phone)
@@ -64,8 +64,8 @@ extension CardDiagnosis {
             return [
                 DiagnosisFinding(
                     .confirmationContradicted, isLast ? .blocked : .warning,
-                    "the phone reported another state than it was sent, \(contradictions) times: it may not "
-                        + "be able to decode it, or ignored its timestamp",
+                    "the phone reported another state than it was sent, \(contradictions) times: the app may be "
+                        + "unable to decode the state, or iOS ignored the push because of its timestamp",
                     fix: "compare the state with the app's `ContentState` (names, types, dates as seconds since "
                         + "2001-01-01)", evidence: evidence)
             ]
@@ -105,27 +105,28 @@ enum DecisionWords {
     static func fix(of code: Reason.Code) -> String? {
         switch code {
         case .startUnconfirmed, .startFateUnknown:
-            "the person taps Allow on the lock screen, or opens the app, which then reports its cards: "
+            "the person must tap Allow on the lock screen, or open the app, which then reports its cards: "
                 + "PUT /v1/devices/{device}/instances; a second start would be a second card"
-        case .waitingForUpdateToken: "the app reports the card's token: PUT /v1/devices/{device}/instances/{localID}"
-        case .updateTokenDead: "the app reports the token that iOS hands out next"
-        case .belowPushToStart, .appOnly: "the app starts the card itself, and reports it"
-        case .activitiesDisabled: "the person allows Live Activities in Settings"
+        case .waitingForUpdateToken:
+            "the app must report the card's update token: PUT /v1/devices/{device}/instances/{localID}"
+        case .updateTokenDead: "the app must report the next token from iOS"
+        case .belowPushToStart, .appOnly: "the app must start the card itself and report it"
+        case .activitiesDisabled: "the person must allow Live Activities in Settings"
         case .noPushToStartToken, .pushToStartTokenDead:
-            "the app reports its token: PUT /v1/devices/{device}/push-to-start-tokens/{type}"
+            "the app must report its push-to-start token: PUT /v1/devices/{device}/push-to-start-tokens/{type}"
         case .startNever: "set the activity with `start: ifPossible`"
         case .noStartAlert: "give an `alert`, or `startAlert` in the type's policy: iOS drops a start without one"
         case .otherStartOpen:
-            "give the type an `activityIDAttribute`, so that its cards can be told apart; or let the app report its "
-                + "cards"
+            "give the type an `activityIDAttribute`, so that the server can tell its cards apart; or let the app "
+                + "report its cards"
         case .personDismissed, .cardGone, .cardEnded:
             "set the activity with `restart: always`, or `onAlert` and an alert, to show the card again"
-        case .signedOut: "the app registers when somebody signs in"
+        case .signedOut: "the app must register again when somebody signs in"
         case .notAnnounced: "set a state: PUT /v1/activities/{activity}"
         case .otherDeviceActive: "set the activity with `devices: all`"
         case .leftAudience: "add the person to the audience"
         case .parked, .payloadRefused: "set another state"
-        case .halted, .notConfigured: "mend the key, its environment or its topic: `islet doctor` says which"
+        case .halted, .notConfigured: "correct the key, its environment or its topic: `islet doctor` says which"
         default: nil
         }
     }

@@ -21,16 +21,17 @@ extension CardDiagnosis {
                     DiagnosisFinding(
                         .channel, .note,
                         "the card shows what is sent to a broadcast channel: iOS gives it no update token",
-                        fix: "send to the channel what the card is to show; the app starts it with a token if the "
-                            + "server is to decide",
+                        fix: "send the card's states to the channel; or let the app start the card with an update "
+                            + "token, so that the server updates it",
                         evidence: ["channel": .string(channel.text)])
                 ]
             }
             return [
                 DiagnosisFinding(
                     .updateTokenMissing, .waiting, "the card has no update token: nothing can be sent to it",
-                    fix: "the app observes `pushTokenUpdates` of every activity from launch on and reports each token; "
-                        + "of a card that a push started iOS may hold it back until the person taps Allow",
+                    fix: "the app must observe `pushTokenUpdates` of every activity from launch on and report each "
+                        + "token; iOS may hold back the token of a card that a push started until the person taps "
+                        + "Allow",
                     evidence: ["state": .string(phone.card.state.name)])
             ]
         }
@@ -38,7 +39,7 @@ extension CardDiagnosis {
             return [
                 DiagnosisFinding(
                     .updateTokenDead, .blocked, "APNs refused the update token: it is not used again",
-                    fix: "the app reports the token that iOS hands out next; a 410 mostly means that the card is over",
+                    fix: "the app must report the next token from iOS; a 410 usually means that the card is over",
                     evidence: shape(token.value, token.environment, token.firstSeenAt, deadAt: at, why: phone))
             ]
         }
@@ -57,8 +58,8 @@ extension CardDiagnosis {
             return [
                 DiagnosisFinding(
                     .startTokenMissing, .blocked, "the phone reported no push-to-start token for `\(activity.type)`",
-                    fix: "the app observes `pushToStartTokenUpdates`, reads `pushToStartToken` at every launch, and "
-                        + "reports the token for this type",
+                    fix: "the app must observe `pushToStartTokenUpdates`, read `pushToStartToken` at every launch, and "
+                        + "report the token for this type",
                     evidence: ["type": .string(activity.type)])
             ]
         }
@@ -67,7 +68,7 @@ extension CardDiagnosis {
                 DiagnosisFinding(
                     .startTokenDead, mayStart ? .blocked : .warning,
                     "APNs refused the push-to-start token, or it was given up: it is not used again",
-                    fix: "the app reads `pushToStartToken` anew and reports it",
+                    fix: "the app must read `pushToStartToken` again and report it",
                     evidence: shape(token.value, token.environment, token.firstSeenAt, deadAt: at, why: phone))
             ]
         }
@@ -78,9 +79,9 @@ extension CardDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .startTokenSuspect, .warning,
-                    "\(token.missedStarts) starts through this token were accepted by APNs and not listed by the phone "
-                        + "afterwards", fix: "the app reads `pushToStartToken` anew and reports it", evidence: evidence)
-            )
+                    "APNs accepted \(token.missedStarts) starts through this token, but the phone did not list their "
+                        + "cards afterwards",
+                    fix: "the app must read `pushToStartToken` again and report it", evidence: evidence))
         }
         guard phone.updateToken == nil else { return findings }
         return findings
@@ -132,10 +133,10 @@ extension CardDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .highBudget, .warning,
-                    "our estimate of high-priority pushes is used up: updates go out at low priority, which iOS "
-                        + "delivers when it sees fit",
-                    fix: "ask for `high` only where the person needs it at once; an app with frequent updates reports "
-                        + "`frequentPushesEnabled`",
+                    "the phone's high-priority budget (an estimate) is used up: updates go out at low priority, which "
+                        + "iOS delivers when it sees fit",
+                    fix: "set `high` only for updates that the person needs at once; an app with frequent updates must "
+                        + "report `frequentPushesEnabled`",
                     evidence: budget(high, phone.highBudget, opens)))
         }
         let starts = policy.budgets.start
@@ -143,15 +144,15 @@ extension CardDiagnosis {
         if nextStart > now, !phone.card.state.mayHaveCard {
             findings.append(
                 DiagnosisFinding(
-                    .startBudget, .waiting, "our estimate of the starts this phone lets through is used up",
+                    .startBudget, .waiting, "the phone's start budget (an estimate) is used up",
                     evidence: budget(starts, phone.startBudget, nextStart)))
         }
         if let last = phone.card.lastHighAt, last + policy.highPriorityInterval > now {
             findings.append(
                 DiagnosisFinding(
                     .highMinute, .note,
-                    "the last high-priority push was just now: the next goes out at low priority, unless it brings an "
-                        + "alert",
+                    "the last high-priority push was just now: the next goes out at low priority, unless it carries "
+                        + "an alert",
                     evidence: ["until": .string((last + policy.highPriorityInterval).description)]))
         }
         return findings

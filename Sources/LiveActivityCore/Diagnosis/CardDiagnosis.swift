@@ -15,7 +15,7 @@ struct CardDiagnosis {
         guard let phone = card.phone else {
             findings.append(
                 DiagnosisFinding(
-                    .activityNotHere, .blocked, "the activity has nothing to do with this phone",
+                    .activityNotHere, .blocked, "the activity is not meant for this phone",
                     fix: card.isMember
                         ? "the phone appeared after the activity ended, or belongs to another person"
                         : "add the person to the audience: POST /v1/activities/{activity}/audience"))
@@ -32,14 +32,14 @@ struct CardDiagnosis {
         if !card.isMember, activity.phase != .announced {
             findings.append(
                 DiagnosisFinding(
-                    .notInAudience, .blocked, "`\(facts.device.userID)` does not belong to the audience",
+                    .notInAudience, .blocked, "`\(facts.device.userID)` is not in the audience",
                     fix: "add the person: POST /v1/activities/{activity}/audience",
                     evidence: ["user": .string(facts.device.userID.text)]))
         }
         if type == nil {
             findings.append(
                 DiagnosisFinding(
-                    .typeNotConfigured, .blocked, "the type `\(activity.type)` is not configured any more",
+                    .typeNotConfigured, .blocked, "the type `\(activity.type)` is no longer configured",
                     fix: "add it to the app in islet.yaml", evidence: ["type": .string(activity.type)]))
         }
         if activity.phase == .ended {
@@ -82,7 +82,7 @@ struct CardDiagnosis {
         if let flight = lane.flight, mayBe(in: flight) {
             findings.append(
                 DiagnosisFinding(
-                    .inFlight, .waiting, "pushes of this stretch of phones are on their way",
+                    .inFlight, .waiting, "pushes to a range of phones that may include this one are on their way",
                     evidence: [
                         "claimedAt": .string(flight.claimedAt.description),
                         "revision": .number(JSONNumber(Int(flight.revision))),
@@ -128,8 +128,8 @@ struct CardDiagnosis {
         return [
             DiagnosisFinding(
                 .noContract, .note,
-                "the type has no contract: whether the app can decode the state is not checked, and iOS drops what it "
-                    + "cannot decode while APNs answers 200",
+                "the type has no contract, so the server cannot check that the app can decode the state; iOS drops a "
+                    + "state that the app cannot decode, although APNs answers 200",
                 fix: "give the type a `contract` in islet.yaml")
         ]
     }
@@ -177,7 +177,7 @@ struct CardDiagnosis {
             DiagnosisFinding(
                 .parked, .blocked,
                 "this revision is parked: \(last?.reason.text ?? "APNs refused our request")",
-                fix: "set another state; a refusal that comes again is a fault of the server or of its configuration",
+                fix: "set another state; if APNs refuses it too, the server or its configuration is at fault",
                 evidence: [
                     "revision": .number(JSONNumber(Int(card.revisions.parked))),
                     "status": .number(JSONNumber(last?.status ?? 0)),

@@ -15,8 +15,8 @@ package enum DeviceDiagnosis {
     package static func unknown(_ device: DeviceID) -> [DiagnosisFinding] {
         [
             DiagnosisFinding(
-                .deviceUnknown, .blocked, "no phone has registered under this id, or it was erased",
-                fix: "the app registers at every launch: PUT /v1/devices/{device} with `user`",
+                .deviceUnknown, .blocked, "no phone has registered with this id, or it was erased",
+                fix: "the app must register at every launch: PUT /v1/devices/{device} with `user`",
                 evidence: ["device": .string(device.text)])
         ]
     }
@@ -50,14 +50,14 @@ package enum DeviceDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .deviceSignedOut, .blocked, "the person signed out on this phone: nothing is started or updated",
-                    fix: "the app registers again when somebody signs in: PUT /v1/devices/{device}",
+                    fix: "the app must register again when somebody signs in: PUT /v1/devices/{device}",
                     evidence: ["at": .string(at.description)]))
         }
         if device.activitiesEnabled == false {
             findings.append(
                 DiagnosisFinding(
                     .liveActivitiesDisabled, .blocked, "Live Activities are disabled for the app on this phone",
-                    fix: "the person allows them in Settings; the app then reports `activitiesEnabled: true`"))
+                    fix: "the person must allow them in Settings; the app then reports `activitiesEnabled: true`"))
         }
         if device.notificationAuthorization == "denied" {
             findings.append(
@@ -70,8 +70,8 @@ package enum DeviceDiagnosis {
         if facts.now - device.contactAt > silence {
             findings.append(
                 DiagnosisFinding(
-                    .phoneSilent, .warning, "the phone itself was not heard of for more than a week",
-                    fix: "open the app on it; an app that was removed makes APNs answer 410 in time",
+                    .phoneSilent, .warning, "the phone has not contacted the server for more than a week",
+                    fix: "open the app on the phone; if the app was removed, APNs answers 410 after some time",
                     evidence: ["contactAt": .string(device.contactAt.description)]))
         }
         return findings
@@ -81,15 +81,15 @@ package enum DeviceDiagnosis {
         guard let version = device.osVersion else {
             return [
                 DiagnosisFinding(
-                    .systemUnknown, .note, "the phone never named its iOS: it is taken for 17.2 or later",
+                    .systemUnknown, .note, "the phone never reported its iOS version: 17.2 or later is assumed",
                     fix: "report `osVersion`")
             ]
         }
         guard version < .pushToStart else { return [] }
         return [
             DiagnosisFinding(
-                .systemTooOld, .warning, "iOS \(version) takes no start by push; updates and ends work",
-                fix: "the app starts the card itself", evidence: ["osVersion": .string(version.description)])
+                .systemTooOld, .warning, "iOS \(version) cannot start cards by push; updates and ends work",
+                fix: "the app must start the card itself", evidence: ["osVersion": .string(version.description)])
         ]
     }
 
@@ -100,8 +100,8 @@ package enum DeviceDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .environmentNotNamed, .warning,
-                    "the phone never named its environment; pushes go to \(facts.app.defaultEnvironment.rawValue)",
-                    fix: "report `environment`: sandbox for a build of Xcode, production for TestFlight and App Store",
+                    "the phone never reported its environment; pushes go to \(facts.app.defaultEnvironment.rawValue)",
+                    fix: "report `environment`: sandbox for builds from Xcode, production for TestFlight and App Store",
                     evidence: ["assumed": .string(facts.app.defaultEnvironment.rawValue)]))
         }
         let tokens =
@@ -116,7 +116,7 @@ package enum DeviceDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .environmentNotConfigured, .blocked,
-                    "the phone's tokens are of \(environment.rawValue), for which no key is configured",
+                    "the phone's tokens belong to \(environment.rawValue), for which no key is configured",
                     fix: "add `apns: {\(environment.rawValue): …}` to the app in islet.yaml",
                     evidence: ["environment": .string(environment.rawValue)]))
         }
@@ -124,8 +124,8 @@ package enum DeviceDiagnosis {
             findings.append(
                 DiagnosisFinding(
                     .environmentMismatch, .warning,
-                    "the phone named \(named.rawValue), and has a token that is used in \(named.other.rawValue)",
-                    fix: "register the device again: its tokens then move to the environment that it names",
+                    "the phone reported \(named.rawValue), but has a token that is used in \(named.other.rawValue)",
+                    fix: "register the device again: its tokens then move to the environment that it reports",
                     evidence: ["named": .string(named.rawValue), "used": .string(named.other.rawValue)]))
         }
         return findings
@@ -145,7 +145,7 @@ package enum DeviceDiagnosis {
                 return status.isHalt
                     ? DiagnosisFinding(
                         .routeHalted, .blocked, status.reason.text,
-                        fix: "mend the key, its team or its topic (`islet doctor` says which); the work is kept",
+                        fix: "correct the key, its team or its topic (`islet doctor` says which); the work is kept",
                         evidence: evidence)
                     : DiagnosisFinding(.routeInTrouble, .waiting, status.reason.text, evidence: evidence)
             }
@@ -159,7 +159,7 @@ package enum DeviceDiagnosis {
                 .clockSkew, size > unbearableSkew ? .blocked : .warning,
                 "APNs's clock and this machine's differ by \(size.components.seconds) s: iOS ignores a push whose "
                     + "timestamp is not newer than the last",
-                fix: "let NTP set this machine's clock",
+                fix: "synchronize this machine's clock with NTP",
                 evidence: [
                     "environment": .string(environment.rawValue),
                     "seconds": .number(JSONNumber(Int(skew.components.seconds))),

@@ -249,7 +249,7 @@ package struct WebhookQueue: Sendable {
             return []
         case .unsubscribed:
             items[number] = item
-            return disable("HTTP 410: it wants no more", at: now)
+            return disable("HTTP 410: the endpoint unsubscribed", at: now)
         case .failed(let words, let retryAfter):
             return failed(item, words, retryAfter, now, dice)
         }

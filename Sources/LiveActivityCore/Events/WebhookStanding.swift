@@ -31,13 +31,13 @@ package struct WebhookStanding: Sendable, Equatable {
     package init(_ place: WebhookPlace?, isConfigured: Bool, dead: Int) {
         guard let place else {
             state = .new
-            fix = "start a server with it first"
+            fix = "start a server that has this webhook configured"
             return
         }
         let name = place.key.name
         guard isConfigured else {
             state = .removed
-            fix = "configured again under this name, it continues where it stopped"
+            fix = "to continue where delivery stopped, configure the webhook again under this name"
             return
         }
         if let time = place.disabledAt {

@@ -212,13 +212,14 @@ package enum AlertTemplateError: Error, Sendable, Hashable, CustomStringConverti
 
     package var description: String {
         switch self {
-        case .braceNotClosed: "`{` begins a place such as {/sender}, which ends with `}`; the brace itself is `{{`"
-        case .braceNotOpened: "`}` ends a place that was not begun; the brace itself is `}}`"
+        case .braceNotClosed:
+            "`{` begins a placeholder such as {/sender}, which ends with `}`; write `{{` for the brace"
+        case .braceNotOpened: "`}` has no `{` before it; write `}}` for the brace"
         case .notAPointer(let text):
-            "`\(text)` is not a JSON Pointer such as /sender, with what is said otherwise after a `|`"
+            "`\(text)` is not a JSON Pointer such as /sender; a default may follow it after `|`"
         case .titleMayBeEmpty:
-            "the title may turn out empty, and iOS drops such an alert: give it words of its own, or say what stands "
-                + "there otherwise, as in {/sender|Somebody}"
+            "the title may be empty, and iOS drops an alert without a title: add text, or a default, as in "
+                + "{/sender|Somebody}"
         }
     }
 }

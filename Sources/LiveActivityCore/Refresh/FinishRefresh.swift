@@ -252,7 +252,7 @@ extension Refusal {
             .tooManyCards, .tooManyDevices, .tooManyTokens, .deviceChangesHands, .activityEnded, .notAnActivityYet,
             .deadToken, .activityNotNamed, .unknownType, .revisionDiffers, .idempotencyKeyReused, .sessionReplaced,
             .sessionClosed:
-            "it does not fit what stands"
+            "it conflicts with what is stored"
         }
     }
 }

@@ -94,7 +94,7 @@ extension TimelineView.Entry {
             case .update: "an update was sent"
             case .end: "an end was sent"
             case .fallback: "an ordinary notification takes the place of the card"
-            case .rescued: "the server stopped while it was on its way"
+            case .rescued: "the server stopped while a push was on its way"
             }
         return (code, text)
     }

@@ -18,7 +18,7 @@ extension OpenAPIDocument {
             all.append(
                 parameter(
                     "If-Match", in: "header", .text(pattern: #"^("[0-9]+"|\*)$"#),
-                    about: "Taken only while the activity is at this revision; several may be given."))
+                    about: "Accepts the call only while the activity is at this revision; several may be given."))
         }
         if route.isStream {
             all.append(
@@ -31,7 +31,8 @@ extension OpenAPIDocument {
             all.append(
                 parameter(
                     "Idempotency-Key", in: "header", .text(pattern: "^[!-~]{1,255}$"),
-                    about: "For 24 hours the same call with the same key changes nothing and is answered the same."))
+                    about: "Idempotency key. Within 24 hours, the same call with the same key changes nothing and gets "
+                        + "the same answer."))
         }
         return all
     }
@@ -47,14 +48,14 @@ extension OpenAPIDocument {
     private static func query(_ name: String, of route: Route) -> (Schema, String) {
         switch name {
         case "kinds": (.text(pattern: "^(\(kinds))(,(\(kinds)))*$"), "Only those of these kinds, with commas between.")
-        case "limit": (.integer(1...1000), "How many to answer; default: 100.")
+        case "limit": (.integer(1...1000), "Maximum number of entries in the answer; default: 100.")
         case "after": (.text(), "The `next` of an earlier answer.")
         case "newest" where route.path.parameters.isEmpty:
             (.flag, "Returns the newest activities first; `after` continues with older ones.")
         case "newest": (.flag, "Answers the last entries instead of the first; not with `after`.")
         case "payloads": (.flag, "Adds to each push its payload, rebuilt from the recorded change.")
-        case "dryRun": (.flag, "Decides on what stands now, and changes nothing.")
-        case "sequence": (.integer(0...Int.max), "As in a body.")
+        case "dryRun": (.flag, "Makes the call a dry run: it decides on the current state and changes nothing.")
+        case "sequence": (.integer(0...Int.max), "Like `sequence` in a body.")
         case "phase": (.choice(ActivityRecord.Phase.allCases.map(\.rawValue)), "Only those of this phase.")
         case "type": (.text(), "Only those of this type.")
         case "user": (.text(1...256), "Only those with this person in the audience.")

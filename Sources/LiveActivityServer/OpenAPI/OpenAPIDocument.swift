@@ -14,7 +14,7 @@ package enum OpenAPIDocument {
         "info": [
             "title": "Islet", "version": "1",
             "description":
-                "Backends say what Live Activities should show; phones report what they hold. See docs/api.md.",
+                "Backends set what Live Activities should show, and phones report what they show. See docs/api.md.",
         ],
         "servers": [["url": "/"]],
         "tags": .array(Operation.Tag.allCases.map { ["name": .string($0.rawValue)] }),
@@ -56,10 +56,13 @@ package enum OpenAPIDocument {
     private static let headers: JSONObject = [
         "ETag": ["description": "The revision, for `If-Match`.", "schema": ["type": "string"]],
         "Idempotency-Replayed": [
-            "description": "`true` when an earlier call with the same key was answered so.",
+            "description": "`true` if this is the stored answer to an earlier call with the same key.",
             "schema": ["type": "string", "enum": ["true"]],
         ],
-        "Retry-After": ["description": "In so many seconds.", "schema": ["type": "string", "pattern": "^[0-9]+$"]],
+        "Retry-After": [
+            "description": "Seconds to wait before the next attempt.",
+            "schema": ["type": "string", "pattern": "^[0-9]+$"],
+        ],
         "WWW-Authenticate": ["description": "RFC 6750.", "schema": ["type": "string"]],
     ]
 
@@ -142,7 +145,7 @@ package enum OpenAPIDocument {
         } else {
             content["text/plain"] = ["schema": ["type": "string"]]
         }
-        var response: JSONObject = ["description": "Done, and durable.", "content": .object(content)]
+        var response: JSONObject = ["description": "Success. Changes are stored durably.", "content": .object(content)]
         if route.scopes.isEmpty { response["description"] = "The answer." }
         var headers = JSONObject()
         if route.takesIfMatch { headers["ETag"] = ["$ref": "#/components/headers/ETag"] }

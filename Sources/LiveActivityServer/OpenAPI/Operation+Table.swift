@@ -28,7 +28,7 @@ extension Operation {
 
     private static let activities: [String: Operation] = [
         "PUT /v1/activities/{activity}": Operation(
-            "setActivity", .activities, "Set what should be shown", path: order,
+            "setActivity", .activities, "Set an activity's desired state", path: order,
             request: Body(
                 .activityRequest,
                 #"""
@@ -41,22 +41,22 @@ extension Operation {
                 .typeMisconfigured,
             ]),
         "PATCH /v1/activities/{activity}": Operation(
-            "patchActivity", .activities, "Change parts of it", path: order,
+            "patchActivity", .activities, "Change parts of an activity", path: order,
             request: Body(.patchRequest, #"{"state": {"eta": 4}}"#), answer: Body(.activityAnswer, changed),
             problems: content + [.unknownActivity, .activityEnded, .noStateYet, .typeMisconfigured]),
         "POST /v1/activities/{activity}/end": Operation(
-            "endActivity", .activities, "End it", path: order,
+            "endActivity", .activities, "End an activity", path: order,
             request: Body(
                 .endRequest, #"{"state": {"status": "delivered", "eta": 0}, "dismissAfter": "10m"}"#,
                 isRequired: false),
             answer: Body(.activityAnswer, changed.replacing("active", with: "ended")),
             problems: content + [.unknownActivity, .noStateYet, .typeMisconfigured]),
         "DELETE /v1/activities/{activity}": Operation(
-            "deleteActivity", .activities, "End it now", path: order,
+            "deleteActivity", .activities, "End an activity now", path: order,
             answer: Body(.activityAnswer, changed.replacing("active", with: "ended")),
             problems: content + [.unknownActivity, .noStateYet, .typeMisconfigured]),
         "POST /v1/activities/{activity}/audience": Operation(
-            "changeAudience", .activities, "Change who should see it", path: order,
+            "changeAudience", .activities, "Change an activity's audience", path: order,
             request: Body(.audienceRequest, #"{"add": ["bob"]}"#),
             answer: Body(
                 .audienceAnswer,
@@ -78,7 +78,7 @@ extension Operation {
                   "phones": 2}], "next": "3f"}
                 """#), problems: [.unknownType]),
         "GET /v1/activities/{activity}": Operation(
-            "viewActivity", .activities, "Read an activity: what should be shown, and what is", path: order,
+            "viewActivity", .activities, "Read an activity: its desired state, and what phones show", path: order,
             answer: Body(
                 .activityView,
                 #"""
@@ -93,12 +93,12 @@ extension Operation {
                   "reason": {"code": "up-to-date", "text": "the phone holds the newest state"}}]}
                 """#), problems: [.unknownActivity, .noStateYet]),
         "GET /v1/activities/{activity}/timeline": Operation(
-            "viewTimeline", .activities, "What happened", path: order,
+            "viewTimeline", .activities, "Read an activity's timeline", path: order,
             answer: Body(
                 .timeline,
                 #"""
                 {"entries": [{"at": "2026-11-21T14:45:01Z", "kind": "update", "device": "phone-1", "revision": 3,
-                  "code": "accepted", "text": "APNs accepted it", "status": 200,
+                  "code": "accepted", "text": "APNs accepted the push", "status": 200,
                   "apnsID": "EC1BF194-B3B2-424A-89C9-5A918A6E6B5D", "priority": 10, "alert": true,
                   "timestamp": 1795272301}], "next": "17.3"}
                 """#), problems: [.unknownActivity]),
@@ -129,8 +129,9 @@ extension Operation {
                   "finishedAt": "2026-11-21T14:40:00Z", "tries": 0}]}
                 """#)),
         "POST /v1/refreshes": Operation(
-            "askRefreshes", .people, "The same for many", request: Body(.refreshesRequest, #"{"users": ["ada"]}"#),
-            answer: asked, problems: [.unknownType, .noProvider]),
+            "askRefreshes", .people, "Recompute what many people should see",
+            request: Body(.refreshesRequest, #"{"users": ["ada"]}"#), answer: asked,
+            problems: [.unknownType, .noProvider]),
     ]
 
     private static let phones: [String: Operation] = [
@@ -149,7 +150,7 @@ extension Operation {
             answer: Body(.desiredStates, desired),
             problems: [.unknownDevice, .unknownType, .deadToken, .tooManyTokens]),
         "PUT /v1/devices/{device}/instances/{localID}": Operation(
-            "reportCard", .phones, "One card", path: ["device": "phone-1", "localID": "7E0C2F1A"],
+            "reportCard", .phones, "Report one card", path: ["device": "phone-1", "localID": "7E0C2F1A"],
             request: Body(
                 .instanceRequest,
                 #"""
@@ -161,7 +162,7 @@ extension Operation {
                 .tooManyTokens,
             ]),
         "PUT /v1/devices/{device}/instances": Operation(
-            "reportInventory", .phones, "All cards", path: phone,
+            "reportInventory", .phones, "Report all cards", path: phone,
             request: Body(
                 .inventoryRequest,
                 #"""
@@ -170,8 +171,8 @@ extension Operation {
                 """#), answer: Body(.desiredStates, desired),
             problems: [.unknownDevice, .unknownType, .tooManyAwaiting]),
         "DELETE /v1/devices/{device}": Operation(
-            "signOutDevice", .phones, "Signed out", path: phone, answer: Body(.desiredStates, #"{"activities": []}"#),
-            problems: [.unknownDevice]),
+            "signOutDevice", .phones, "Sign a device out", path: phone,
+            answer: Body(.desiredStates, #"{"activities": []}"#), problems: [.unknownDevice]),
         "DELETE /v1/devices/{device}/credential": Operation(
             "revokeCredentials", .phones, "Revoke the phone's own credentials", path: phone,
             answer: Body(.credentialsRevoked, #"{"revoked": 1}"#), problems: [.unknownDevice]),
@@ -183,7 +184,7 @@ extension Operation {
                 {"device": "phone-1", "user": "ada", "at": "2026-11-21T14:32:00Z", "verdict": "waiting",
                  "findings": [{"id": "start-unconfirmed", "severity": "waiting", "activity": "order-12345",
                   "text": "APNs accepted the start, but the phone has not reported the card",
-                  "fix": "the person taps Allow on the lock screen, or opens the app",
+                  "fix": "the person must tap Allow on the lock screen, or open the app",
                   "evidence": {"state": "unconfirmed", "wanted": 1, "sent": 1, "shown": 0}}]}
                 """#)),
     ]
@@ -229,7 +230,7 @@ extension Operation {
                   "failure": "HTTP 500"}], "next": "42"}
                 """#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/replay": Operation(
-            "replayDeliveries", .server, "Has it told again", path: webhook,
+            "replayDeliveries", .server, "Replay failed events", path: webhook,
             request: Body(.replayRequest, #"{"events": ["42"]}"#, isRequired: false),
             answer: Body(.replayed, #"{"replayed": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/discard": Operation(
@@ -237,10 +238,10 @@ extension Operation {
             request: Body(.discardRequest, #"{"events": ["42"]}"#),
             answer: Body(.discarded, #"{"discarded": 1}"#), problems: [.unknownWebhook]),
         "POST /v1/webhooks/{webhook}/enable": Operation(
-            "enableWebhook", .server, "Turns it on again", path: webhook,
+            "enableWebhook", .server, "Enable a webhook again", path: webhook,
             answer: Body(.webhookEnabled, #"{"changed": true}"#), problems: [.unknownWebhook]),
         "GET /v1/types": Operation(
-            "listTypes", .server, "The app's activity types",
+            "listTypes", .server, "List activity types",
             answer: Body(
                 .typeList,
                 #"""
@@ -273,7 +274,7 @@ extension Operation {
                  "unknown": ["APNs takes every push at once here."]}
                 """#), problems: [.unknownType, .notFound, .trialTooLong]),
         "GET /v1/keys": Operation(
-            "listKeys", .server, "The app's API keys",
+            "listKeys", .server, "List API keys",
             answer: Body(
                 .keyList,
                 #"""
@@ -281,7 +282,7 @@ extension Operation {
                   "createdAt": "2026-11-21T14:40:00Z"}]}
                 """#)),
         "GET /v1/overview": Operation(
-            "overview", .server, "How the server does",
+            "overview", .server, "Read the server's recent figures",
             answer: Body(
                 .overview,
                 #"""
@@ -303,14 +304,14 @@ extension Operation {
                    "meaning": "Look at islet_apns_trouble_seconds."}]}
                 """#)),
         "GET /healthz": Operation(
-            "alive", .server, "Whether the process runs", answer: Body(.health, #"{"status": "ok"}"#)),
+            "alive", .server, "Check whether the process runs", answer: Body(.health, #"{"status": "ok"}"#)),
         "GET /readyz": Operation(
-            "ready", .server, "Whether the database answers",
+            "ready", .server, "Check whether the database answers",
             answer: Body(.readiness, #"{"status": "ready", "routes": []}"#), problems: [.notReady]),
         "GET /metrics": Operation(
-            "metrics", .server, "The numbers of docs/metrics.md", answer: nil,
+            "metrics", .server, "Read the metrics that docs/metrics.md describes", answer: nil,
             problems: [.notFound, .overloaded, .keyMissing, .keyInvalid, .keyExpired, .scopeMissing]),
         "GET /openapi.json": Operation(
-            "describe", .server, "This description", answer: Body(.description, #"{"openapi": "3.1.1"}"#)),
+            "describe", .server, "Read this description", answer: Body(.description, #"{"openapi": "3.1.1"}"#)),
     ]
 }

@@ -6,24 +6,24 @@ import LiveActivityCore
 extension Schema.Name {
     static let moment = Schema.text(format: "date-time")
     private static let phase = Schema.choice(ActivityRecord.Phase.allCases.map(\.rawValue))
-    private static let next = Schema.field("next", .text(), "The cursor of the next page; absent: this is the last.")
+    private static let next = Schema.field("next", .text(), "Cursor of the next page; absent on the last page.")
 
     /// The answers of calls that change activities.
     var changeSchema: Schema {
         switch self {
         case .reason:
             .answer(
-                "Why the server does or did something.",
+                "Reason for what the server does or did.",
                 [Schema.needed("code", .text(), "Stable."), Schema.needed("text", .text(), "For people.")])
         case .reasonCounts:
             .list(
                 .answer(
-                    "How many phones a reason holds for.",
+                    "Number of phones to which a reason applies.",
                     [Schema.needed("reason", .text()), Schema.needed("count", .count)])
             ).about("The most frequent first.")
         case .phones:
             .answer(
-                "What follows on how many phones.",
+                "Number of phones by what follows on them.",
                 [
                     Schema.needed("start", .count), Schema.needed("update", .count), Schema.needed("pending", .count),
                     Schema.needed("none", .count), Schema.field("fallback", .count),
@@ -38,16 +38,18 @@ extension Schema.Name {
                 ])
         case .activityAnswer:
             .answer(
-                "What a change means for its phones.",
+                "Result of a change, and what follows on its phones.",
                 [
                     Schema.needed("revision", .count), Schema.needed("changed", .flag),
                     Schema.needed("phase", Self.phase), Schema.needed("phones", .named(.phones)),
                     Schema.needed("reasons", .named(.reasonCounts)),
-                    Schema.field("superseded", .flag, "It came after one with a greater `sequence`."),
+                    Schema.field(
+                        "superseded", .flag,
+                        "`true` if a call with a greater `sequence` came before, so this one changed nothing."),
                 ] + Self.outlook)
         default:
             .answer(
-                "What a change of an audience did.",
+                "Result of a change of an audience.",
                 [
                     Schema.needed("added", .count), Schema.needed("removed", .count),
                     Schema.needed("unchanged", .count), Schema.needed("members", .count),
@@ -58,11 +60,11 @@ extension Schema.Name {
     }
 
     private static let outlook: [Schema.Field] = [
-        Schema.field("summary", .text(), "The same in a sentence."),
-        Schema.field("estimated", .flag, "The counts are worked out from a sample."),
+        Schema.field("summary", .text(), "The answer as a sentence."),
+        Schema.field("estimated", .flag, "`true` if the counts are estimated from a sample."),
         Schema.field("more", .count, "Phones beyond those counted."),
-        Schema.field("dryRun", .flag, "Nothing was done."),
-        Schema.field("devices", .list(.named(.deviceVerdict)), "Of a dry run: one page of phones."), next,
+        Schema.field("dryRun", .flag, "`true` if this was a dry run, which changes nothing."),
+        Schema.field("devices", .list(.named(.deviceVerdict)), "One page of phones, in the answer to a dry run."), next,
     ]
 
     /// The answers of calls that read.
@@ -76,23 +78,25 @@ extension Schema.Name {
         case .diagnosis: Self.findings
         case .notificationAnswer:
             .answer(
-                "How many devices get it.",
+                "Number of devices that the notification goes to.",
                 [
                     Schema.needed("devices", .count), Schema.needed("others", .count),
                     Schema.needed("reasons", .named(.reasonCounts)),
                 ])
         case .refreshAsked:
-            .answer("What is computed.", [Schema.needed("asked", .count, "The computations that are due now.")])
+            .answer(
+                "Result of a request to recompute states.",
+                [Schema.needed("asked", .count, "Number of computations that are due now.")])
         case .credentialsRevoked:
             .answer(
-                "Whether the phone had credentials.",
-                [Schema.needed("revoked", .count, "The credentials that are not taken any more.")])
+                "Result of revoking a phone's credentials.",
+                [Schema.needed("revoked", .count, "Number of credentials that the server no longer accepts.")])
         default: Self.refreshes
         }
     }
 
     private static let list = Schema.answer(
-        "An app's activities in the order in which they were made, or the newest first.",
+        "An app's activities, in the order in which they were created, or the newest first.",
         [
             Schema.needed(
                 "activities",
@@ -108,7 +112,7 @@ extension Schema.Name {
         ])
 
     private static let view = Schema.answer(
-        "What should be shown, and what is.",
+        "The desired state, and what the phones show.",
         [
             Schema.needed("activity", .named(.id)), Schema.needed("type", .text()), Schema.needed("phase", phase),
             Schema.needed("run", .count), Schema.needed("revision", .count), Schema.needed("state", .anything),
@@ -116,14 +120,14 @@ extension Schema.Name {
             Schema.needed("updatedAt", moment),
             Schema.needed(
                 "counts", Schema(["type": "object", "additionalProperties": ["type": "integer", "minimum": 0]]),
-                "How many phones are in which state."),
+                "Number of phones in each state."),
             Schema.field("more", .count, "Phones beyond those counted."),
             Schema.field(
                 "fanOut",
                 .answer(
-                    "How far the newest change has come; absent: to every phone.",
+                    "Progress of the newest change; absent when it has reached every phone.",
                     [Schema.needed("done", .count), Schema.needed("phones", .count)])),
-            Schema.field("reason", .named(.reason), "Why nothing goes out at the moment."),
+            Schema.field("reason", .named(.reason), "Reason why nothing is sent at the moment."),
             Schema.needed("devices", .list(.named(.deviceView))), next,
         ])
 
@@ -146,13 +150,13 @@ extension Schema.Name {
         ])
 
     private static let history = Schema.answer(
-        "What happened, the oldest first.",
+        "Timeline of the activity, the oldest entry first.",
         [
             Schema.needed(
                 "entries",
                 .list(
                     .answer(
-                        "One thing that happened.",
+                        "One entry of the timeline.",
                         [
                             Schema.needed("at", moment), Schema.needed("kind", .text()),
                             Schema.field("device", .named(.id)), Schema.needed("revision", .count),
@@ -161,39 +165,42 @@ extension Schema.Name {
                             Schema.field("priority", .count), Schema.field("alert", .flag),
                             Schema.field("timestamp", .count),
                             Schema.field("state", .anything, "The content state that a change set."),
-                            Schema.field("payload", .anything, "What a push carried, made anew."),
+                            Schema.field(
+                                "payload", .anything, "Payload of the push, rebuilt from the recorded change."),
                             Schema.field("bytes", .count),
                         ]))), next,
         ])
 
     private static let desired = Schema.answer(
-        "What this phone should show; the app applies it itself.",
+        "Desired states of the phone's cards. The app applies them itself.",
         [
             Schema.needed(
                 "activities",
                 .list(
                     .answer(
-                        "What one card should show.",
+                        "Desired state of one card.",
                         [
                             Schema.needed("activity", .named(.id)), Schema.needed("type", .text()),
                             Schema.field("attributes", .anything), Schema.needed("state", .anything),
                             Schema.needed("revision", .count), Schema.needed("phase", phase),
                             Schema.field("staleAt", moment),
-                            Schema.field("relevance", .number, "The place among other cards; absent: as it is."),
+                            Schema.field("relevance", .number, "Relevance score; absent: unchanged."),
                             Schema.field(
-                                "dismissAt", moment, "When the ended card leaves the lock screen; past: at once."),
-                            Schema.field("localID", .text(), "The card that shows it, where the server knows it."),
-                            Schema.field("startedAt", moment, "When it was started."),
-                            Schema.field("lastTimestamp", moment, "The newest timestamp of a push to it."),
+                                "dismissAt", moment,
+                                "Time when the ended card leaves the lock screen; a past time removes it at once."),
+                            Schema.field("localID", .text(), "Local id of the card, if the server knows it."),
+                            Schema.field("startedAt", moment, "Time when the card was started."),
+                            Schema.field("lastTimestamp", moment, "Newest timestamp of a push to the card."),
                         ]))),
-            Schema.field("credential", .text(), "What the phone calls with from now on, where it asked for one."),
+            Schema.field(
+                "credential", .text(), "Credential for the phone's further calls, if the phone asked for one."),
             Schema.field(
                 "supersededBy", .count,
                 "The greatest sequence accepted from this device; this inventory changed nothing."),
         ])
 
     private static let findings = Schema.answer(
-        "Why something did not arrive on one phone.",
+        "Diagnosis of one phone: why something did not arrive there.",
         [
             Schema.needed("device", .named(.id)), Schema.field("user", .named(.id)), Schema.needed("at", moment),
             Schema.needed("verdict", .choice(DiagnosisAnswer.Severity.self)),
@@ -207,17 +214,17 @@ extension Schema.Name {
                             Schema.needed("severity", .choice(DiagnosisAnswer.Severity.self)),
                             Schema.field("activity", .named(.id)), Schema.needed("text", .text()),
                             Schema.field("fix", .text()), Schema.needed("evidence", .anything),
-                        ])), "The gravest first."),
+                        ])), "Findings, the most severe first."),
         ])
 
     private static let refreshes = Schema.answer(
-        "What stands of a person's computations.",
+        "State of a person's computations.",
         [
             Schema.needed(
                 "refreshes",
                 .list(
                     .answer(
-                        "One type's computation.",
+                        "The computation for one type.",
                         [
                             Schema.needed("type", .text()), Schema.needed("asked", .count),
                             Schema.needed("done", .count), Schema.needed("running", .flag),
@@ -234,9 +241,10 @@ extension Schema.Name {
         case .description: Schema(["type": "object", "description": "OpenAPI 3.1.", "required": ["openapi"]])
         case .lineAnswer:
             .answer(
-                "The answer to one line.",
+                "Answer to one line of the batch.",
                 [
-                    Schema.needed("line", .count, "From 1."), Schema.needed("status", .integer(200...599)),
+                    Schema.needed("line", .count, "Number of the line, from 1."),
+                    Schema.needed("status", .integer(200...599)),
                     Schema.field("replayed", .flag), Schema.needed("body", .anything),
                 ])
         default: Self.readinessBody
@@ -249,11 +257,12 @@ extension Schema.Name {
             Schema.needed("type", .text(), "Relative to the server; names the kind of problem."),
             Schema.needed("title", .text()), Schema.needed("status", .integer(400...599)),
             Schema.needed("detail", .text()),
-            Schema.needed("code", .choice(Problem.Code.allCases.map(\.rawValue)), "Stable: decide by it."),
+            Schema.needed(
+                "code", .choice(Problem.Code.allCases.map(\.rawValue)), "Stable code. Programs should decide by it."),
             Schema.field("pointer", .text(), "A JSON Pointer into the body that was sent."),
             Schema.field("expected", .text()), Schema.field("given", .text()), Schema.field("fix", .text()),
-            Schema.field("instance", .text(), "Names this call in the server's log."),
-            Schema.field("revision", .count, "The revision that the activity is at."),
+            Schema.field("instance", .text(), "Identifies this call in the server's log."),
+            Schema.field("revision", .count, "Current revision of the activity."),
             Schema.field(
                 "errors",
                 .list(
@@ -267,7 +276,7 @@ extension Schema.Name {
                 "sizes",
                 .list(
                     .answer(
-                        "A member, and the bytes it takes of a push.",
+                        "A member, and its number of bytes in the push.",
                         [Schema.needed("pointer", .text()), Schema.needed("bytes", .count)]))),
         ])
 
@@ -279,7 +288,7 @@ extension Schema.Name {
                 "routes",
                 .list(
                     .answer(
-                        "Pushes that do not go out at the moment.",
+                        "A route on which no pushes are sent at the moment.",
                         [
                             Schema.needed("app", .text()), Schema.needed("environment", .text()),
                             Schema.needed("state", .choice(["halted", "inTrouble"])), Schema.needed("code", .text()),

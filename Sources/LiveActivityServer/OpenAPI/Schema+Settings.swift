@@ -21,7 +21,7 @@ extension Schema.Name {
     ])
 
     private static let types = Schema.answer(
-        "The app's activity types, as they are configured.",
+        "The app's configured activity types.",
         [
             Schema.needed(
                 "types",
@@ -31,13 +31,14 @@ extension Schema.Name {
                         [
                             Schema.needed("type", .text()), Schema.needed("attributesType", .text()),
                             Schema.field("activityIDAttribute", .text(), "A JSON Pointer."),
-                            Schema.needed("isProvided", .flag, "A provider computes what it shows."),
-                            Schema.field("contract", .anything, "As docs/contracts.md has it."),
-                            Schema.needed("policy", .anything, "In the words of the configuration."),
+                            Schema.needed("isProvided", .flag, "`true` if a provider computes its states."),
+                            Schema.field("contract", .anything, "Contract of the type: docs/contracts.md."),
+                            Schema.needed(
+                                "policy", .anything, "Policy of the type, with the keys of the configuration."),
                             Schema.field(
                                 "view",
                                 .answer(
-                                    "Which field is what where a card is drawn.",
+                                    "How the console draws a card: the fields that it uses.",
                                     ["title", "subtitle", "progress", "countdown", "image"].map {
                                         Schema.field($0, .text())
                                     })),
@@ -45,22 +46,22 @@ extension Schema.Name {
         ])
 
     private static let happened = Schema.answer(
-        "Something that happened, as streams and webhooks tell it.",
+        "An event, as streams and webhooks send it.",
         [
             Schema.needed("id", .text(pattern: "^[0-9]+$"), "Grows with each event."),
             Schema.needed("type", .choice(EventRecord.Kind.allCases.map(\.name))),
             Schema.needed("timestamp", moment), Schema.needed("app", .text(), "The bundle id."),
             Schema.field("activity", .text(1...256)), Schema.field("run", .count),
             Schema.field("revision", .count), Schema.field("device", .text(1...256)),
-            Schema.field("reason", .text(), "Why, as a code of docs/api.md."),
+            Schema.field("reason", .text(), "Reason code: docs/api/reason-codes.md."),
             Schema.field(
                 "token", .choice(EventRecord.Subject.allCases.filter(\.isToken).map(\.rawValue)),
-                "Which token is dead."),
-            Schema.field("environment", .choice(["sandbox", "production"]), "Where the key is halted."),
+                "Kind of the token that is dead."),
+            Schema.field("environment", .choice(["sandbox", "production"]), "APNs environment whose key is halted."),
         ])
 
     private static let keys = Schema.answer(
-        "The app's API keys, without what proves them.",
+        "The app's API keys, without their secrets.",
         [
             Schema.needed(
                 "keys",
@@ -78,35 +79,35 @@ extension Schema.Name {
         ])
 
     private static let alerts = Schema.answer(
-        "What somebody should look at, as the server itself sees it.",
+        "Alerts that fire in the server's own evaluation.",
         [
             Schema.field("evaluatedAt", moment),
             Schema.needed(
                 "alerts",
                 .list(
                     .answer(
-                        "An alert that fires.",
+                        "A firing alert.",
                         [
                             Schema.needed("name", .choice(AlertRule.all.map(\.name))),
                             Schema.needed("severity", .choice(AlertRule.Severity.allCases.map(\.rawValue))),
                             Schema.needed("since", moment),
-                            Schema.needed("value", Schema(["type": "number"]), "What the rule's expression comes to."),
+                            Schema.needed("value", Schema(["type": "number"]), "Value of the rule's expression."),
                             Schema.needed(
                                 "labels", Schema(["type": "object", "additionalProperties": ["type": "string"]]),
-                                "Which app, environment, type or webhook it is about."),
+                                "App, environment, type or webhook that the alert concerns."),
                             Schema.needed("summary", .text()), Schema.needed("meaning", .text()),
                         ]))),
         ])
 
     private static let histogram = Schema.answer(
-        "How often a value fell into each range.",
+        "A histogram: the number of values in each bucket.",
         [Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count))])
 
     private static let sample = Schema.answer(
-        "One reading; counters begin at 0 with the process.",
+        "One sample. Counters begin at 0 when the process starts.",
         [
             Schema.needed("at", moment), Schema.needed("pushes", counts, "By verdict."),
-            Schema.needed("reasons", counts, "Those that were not accepted, by reason."),
+            Schema.needed("reasons", counts, "Pushes that were not accepted, by reason."),
             Schema.needed(
                 "lag",
                 .answer(
@@ -117,16 +118,16 @@ extension Schema.Name {
             Schema.field(
                 "failedLag",
                 .answer(
-                    "Seconds from the commit of a state to the end of an attempt that another may follow.",
+                    "Seconds from the commit of a state to the end of a failed attempt that another may follow.",
                     [
                         Schema.needed("bounds", .list(number)), Schema.needed("counts", .list(.count)),
                     ])),
             Schema.field(
                 "budgets",
                 .answer(
-                    "What pushes left of phones' budgets, of what a phone may get at once.",
+                    "Shares of phones' budgets that pushes left, of what a phone may get at once.",
                     ["high", "start"].map { Schema.field($0, histogram) } + [
-                        Schema.needed("startsPutOff", .count, "A budget of starts was used up.")
+                        Schema.needed("startsPutOff", .count, "Starts that wait because a start budget is used up.")
                     ])),
             Schema.field("queueAge", number), Schema.needed("inFlight", .count), Schema.needed("queued", .count),
             Schema.field("waiting", .count), Schema.needed("connections", .count), Schema.needed("streams", .count),
@@ -134,7 +135,7 @@ extension Schema.Name {
         ])
 
     private static let figures = Schema.answer(
-        "How the server does.",
+        "Recent figures of the server.",
         [
             Schema.needed("startedAt", moment), Schema.needed("version", .text()),
             Schema.needed("interval", .count, "Seconds between two samples."),
@@ -143,7 +144,7 @@ extension Schema.Name {
                 "routes",
                 .list(
                     .answer(
-                        "A way to APNs that is not well.",
+                        "A route to APNs with a fault.",
                         [
                             Schema.needed("environment", .choice(["sandbox", "production"])),
                             Schema.needed("state", .choice(["halted", "inTrouble"])), Schema.needed("code", .text()),

@@ -8,33 +8,40 @@ extension Schema.Name {
         case .deadDeliveryList: Self.dead
         case .replayRequest:
             .request(
-                "What is told again; without a body all that was given up.",
+                "Events to send again; without a body, all whose delivery was given up.",
                 [
-                    Schema.field("events", .list(Self.eventID, 1...1000), "Only these of those that were given up."),
-                    Schema.field("since", Self.eventID, "Everything after this event that is kept; 0: all."),
+                    Schema.field(
+                        "events", .list(Self.eventID, 1...1000),
+                        "Only these of the events whose delivery was given up."),
+                    Schema.field("since", Self.eventID, "All stored events after this one; 0: all."),
                 ])
         case .replayed:
             .answer(
-                "What is told again.",
-                [Schema.field("replayed", .count, "How many that were given up; absent with `since`.")])
+                "Result of a replay.",
+                [
+                    Schema.field(
+                        "replayed", .count, "Number of events whose delivery had been given up; absent with `since`.")
+                ])
         case .discardRequest:
             .request(
-                "Which of those that were given up: `events`, or `all`.",
+                "Events to discard, of those whose delivery was given up: `events`, or `all`.",
                 [
-                    Schema.field("events", .list(Self.eventID, 1...1000), "These."),
-                    Schema.field("all", .flag, "`true`: all of them."),
+                    Schema.field("events", .list(Self.eventID, 1...1000), "Numbers of the events to discard."),
+                    Schema.field("all", .flag, "`true` to discard all of them."),
                 ])
         case .discarded:
-            .answer("What is not on the list any more.", [Schema.needed("discarded", .count)])
+            .answer("Result of a discard.", [Schema.needed("discarded", .count)])
         default:
-            .answer("Whether something was changed.", [Schema.needed("changed", .flag, "It was off before.")])
+            .answer(
+                "Result of enabling an endpoint.",
+                [Schema.needed("changed", .flag, "`true` if the endpoint was off before.")])
         }
     }
 
     private static let eventID = Schema.text(pattern: "^(0|[1-9][0-9]*)$")
 
     private static let endpoints = Schema.answer(
-        "The endpoints that the app's events are told to.",
+        "Endpoints that the app's events are sent to.",
         [
             Schema.needed(
                 "webhooks",
@@ -43,22 +50,24 @@ extension Schema.Name {
                         "One endpoint.",
                         [
                             Schema.needed("name", .text(1...64)),
-                            Schema.field("origin", .text(), "Of its URL; absent: it is not configured any more."),
+                            Schema.field("origin", .text(), "Origin of its URL; absent if it is no longer configured."),
                             Schema.field(
-                                "kinds", .list(.choice(EventRecord.Kind.allCases.map(\.name))), "Absent: all."),
+                                "kinds", .list(.choice(EventRecord.Kind.allCases.map(\.name))),
+                                "Kinds of events that it gets; absent: all."),
                             Schema.needed("state", .choice(WebhookStanding.State.allCases.map(\.rawValue))),
-                            Schema.field("since", moment, "Since when it fails, or is off."),
+                            Schema.field("since", moment, "Time since which it fails, or is off."),
                             Schema.field("reason", .text(), "The last failure."),
-                            Schema.field("fix", .text(), "What somebody has to do."),
-                            Schema.needed("failures", .count, "In a row."),
-                            Schema.needed("behind", .count, "Events newer than all that it was told."),
-                            Schema.needed("waiting", .count, "Events that failed, or wait behind one that did."),
-                            Schema.needed("dead", .count, "Events that were given up."),
+                            Schema.field("fix", .text(), "Advice on what to do."),
+                            Schema.needed("failures", .count, "Number of consecutive failures."),
+                            Schema.needed("behind", .count, "Number of events newer than every event it was sent."),
+                            Schema.needed(
+                                "waiting", .count, "Number of events that failed, or wait behind one that did."),
+                            Schema.needed("dead", .count, "Number of events whose delivery was given up."),
                         ])))
         ])
 
     private static let dead = Schema.answer(
-        "Events that an endpoint was not told.",
+        "Events whose delivery to an endpoint was given up.",
         [
             Schema.needed(
                 "dead",
@@ -67,9 +76,9 @@ extension Schema.Name {
                         "One event.",
                         [
                             Schema.needed("id", eventID),
-                            Schema.field("event", .named(.event), "Absent: it is erased."),
+                            Schema.field("event", .named(.event), "The event; absent if it was erased."),
                             Schema.needed("tries", .count), Schema.field("firstTriedAt", moment),
                             Schema.field("givenUpAt", moment), Schema.field("failure", .text()),
-                        ]))), Schema.field("next", .text(), "What `after` takes for the next page."),
+                        ]))), Schema.field("next", .text(), "Value of `after` for the next page."),
         ])
 }

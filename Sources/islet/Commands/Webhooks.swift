@@ -31,7 +31,7 @@ struct Webhooks: AsyncParsableCommand {
         }
 
         func unknown(_ key: WebhookKey) -> CommandError {
-            CommandError("\(key.app) has no webhook `\(key.name)` yet: start a server with it first")
+            CommandError("\(key.app) has no webhook `\(key.name)` yet: start a server that has it configured")
         }
     }
 

@@ -27,7 +27,7 @@ struct WatchScreenTests {
             timeline: [
                 .init(
                     at: moment(12), kind: "update", device: "p1", revision: 4, code: "accepted",
-                    text: "APNs accepted it", status: 200)
+                    text: "APNs accepted the push", status: 200)
             ], now: now)
     }
 
@@ -44,7 +44,7 @@ struct WatchScreenTests {
                 "PHONE  PERSON  CARD  REVISION  CONFIRMED  STATUS",
                 "p2     ada     live  3         accepted   the phone holds the newest state",
                 "p1     ada     live  4         held       the phone holds the newest state", "",
-                "14:44:48  update            p1: r4 APNs accepted it (200)",
+                "14:44:48  update            p1: r4 APNs accepted the push (200)",
             ])
     }
 

@@ -127,11 +127,11 @@ struct ContractMessageTests {
             "a range whose lower bound comes first", "an array", "swap the two"),
         Case(
             #"{"x-swift": {"type": "Dictionary", "key": {"type": "string"}, "value": {"x-swift": "Int"}}}"#,
-            #"{"a": 1}"#, "a dictionary as keys and values by turns: [key, value, …]", "an object",
-            "write keys and values by turns, in an array"),
+            #"{"a": 1}"#, "a dictionary as alternating keys and values: [key, value, …]", "an object",
+            "write an array of alternating keys and values"),
         Case(
             #"{"x-swift": {"type": "Dictionary", "key": {"type": "string"}, "value": {"x-swift": "Int"}}}"#,
-            #"["a"]"#, "keys and values by turns: an even number of elements", "an array"),
+            #"["a"]"#, "alternating keys and values: an even number of elements", "an array"),
         Case(
             #"{"x-swift": {"type": "Dictionary", "key": {"type": "string"}, "value": {"x-swift": "Int"}}}"#,
             #"["a", 1, "b", "2"]"#, "Int", #""2""#, "write 2 without quotes", at: "/v/3"),
@@ -144,7 +144,7 @@ struct ContractMessageTests {
         Case(#"{"type": "array", "maxItems": 1}"#, "[1, 2]", "at most 1 element", "an array"),
         Case(#"{"type": "array", "minItems": 2, "maxItems": 2}"#, "[1]", "exactly 2 elements", "an array"),
         Case(
-            #"{"type": "array", "uniqueItems": true}"#, "[1, 1.0]", "elements of which no two are the same",
+            #"{"type": "array", "uniqueItems": true}"#, "[1, 1.0]", "elements that all differ",
             "an array"),
         Case(#"{"type": "object", "minProperties": 1}"#, "{}", "at least 1 member", "an object"),
         Case(

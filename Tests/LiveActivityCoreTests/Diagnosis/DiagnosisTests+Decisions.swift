@@ -148,7 +148,7 @@ extension DiagnosisTests {
         scene.wait(.seconds(2))
         #expect(try scene.deliver().map(\.plan.priority) == [.high])
         let said = try scene.diagnosis("a").first { $0.id == "high-priority-minute" }
-        #expect(said?.text.hasSuffix("the next goes out at low priority, unless it brings an alert") == true)
+        #expect(said?.text.hasSuffix("the next goes out at low priority, unless it carries an alert") == true)
         scene.wait(.seconds(5))
         try scene.put("a", 3) { $0.priority = .high }
         #expect(try scene.deliver().map(\.plan.priority) == [.low])

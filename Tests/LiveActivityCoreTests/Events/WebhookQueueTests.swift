@@ -208,7 +208,7 @@ struct WebhookQueueTests {
         // A 410 disables the endpoint at once.
         queue = Self.queue([1])
         _ = queue.next(at: now)
-        #expect(queue.finish(1, .unsubscribed, at: now, dice: 1) == [.disabled("HTTP 410: it wants no more")])
+        #expect(queue.finish(1, .unsubscribed, at: now, dice: 1) == [.disabled("HTTP 410: the endpoint unsubscribed")])
         #expect(queue.takeProgress()?.place.position == 0)
     }
 
