@@ -21,7 +21,7 @@ extension APNSSimulator {
     /// - Throws: `unknownPhone`; `badValue` for a type whose tokens every phone has.
     public func addToken(for type: PushType, on phone: PhoneID) throws(SimulatorError) -> String {
         guard ![.alert, .background, .liveactivity, .mdm].contains(type) else {
-            throw SimulatorError(.badValue, "a phone has its own tokens for `\(type.rawValue)`")
+            throw SimulatorError(.badValue, "every phone already has tokens for `\(type.rawValue)`")
         }
         return try engine.withWorld { world, _ throws(SimulatorError) in try world.addToken(for: type, on: phone) }
     }

@@ -90,7 +90,7 @@ extension APNSSimulator {
             group.addTask { try await over.value }
             group.addTask {
                 try await Task.sleep(for: timeout)
-                throw SimulatorError(.timedOut, "it did not come within \(timeout)")
+                throw SimulatorError(.timedOut, "the awaited change did not come within \(timeout)")
             }
             defer { group.cancelAll() }
             try await group.next()

@@ -72,7 +72,7 @@ extension APNSSimulator {
     ///   years.
     public func advance(by duration: Duration) throws(SimulatorError) {
         guard duration >= .zero, duration <= .seconds(10 * 366 * 86_400) else {
-            throw SimulatorError(.badValue, "time passes forwards, at most ten years at once")
+            throw SimulatorError(.badValue, "time can only move forward, by at most ten years at once")
         }
         engine.clock.advance(by: duration)
         engine.withWorld { _, _ in }
@@ -183,11 +183,11 @@ extension APNSSimulator {
                     if let value = try probe() { return value }
                 }
                 try Task.checkCancellation()
-                throw SimulatorError(.notRunning, "the simulator stopped before it came")
+                throw SimulatorError(.notRunning, "the simulator stopped before the awaited change came")
             }
             group.addTask {
                 try await Task.sleep(for: timeout)
-                throw SimulatorError(.timedOut, "it did not come within \(timeout)")
+                throw SimulatorError(.timedOut, "the awaited change did not come within \(timeout)")
             }
             defer { group.cancelAll() }
             guard let value = try await group.next() else { throw CancellationError() }

@@ -141,7 +141,7 @@ public final class APNSSimulator: Sendable {
             defer { hasRun = true }
             return hasRun
         }
-        guard !isSecond else { throw SimulatorError(.notRunning, "a simulator runs once") }
+        guard !isSecond else { throw SimulatorError(.notRunning, "a simulator can run only once") }
         let access: ControlAccess
         do throws(SimulatorError) { access = try ControlAccess(configuration) } catch {
             startup.settle(.failure(error))

@@ -57,8 +57,8 @@ extension IsletServer.Configuration {
             let others = self.people.filter { $0.key != app && $0.value.audience == people.audience }
             if let other = others.first(where: { !Set($0.value.issuers).isDisjoint(with: people.issuers) }) {
                 throw IsletServer.Failure(
-                    "people of \(app) and \(other.key): the same issuer and audience; a token would not say which app "
-                        + "it is for")
+                    "people of \(app) and \(other.key): both have the same issuer and audience, so a token would not "
+                        + "say which app it is for")
             }
         }
         return try Dictionary(uniqueKeysWithValues: people.map { ($0, try $1.parts(of: $0)) })
@@ -71,9 +71,9 @@ extension IsletServer.People {
     fileprivate func parts(of app: BundleID) throws -> ServerParts.AppPeople {
         func failure(_ text: String) -> IsletServer.Failure { .init("people of \(app): \(text)") }
         guard !issuers.isEmpty, !issuers.contains(""), !audience.isEmpty else {
-            throw failure("issuers and an audience are needed")
+            throw failure("issuers and an audience are required, and none may be empty")
         }
-        guard Self.leeways.contains(leeway) else { throw failure("the leeway is from 0 to 600 seconds") }
+        guard Self.leeways.contains(leeway) else { throw failure("the leeway must be from 0 to 600 seconds") }
         return ServerParts.AppPeople(
             issuers: issuers, audience: audience, algorithms: Set(TokenAlgorithm.allCases),
             keys: try verifying(failure),

@@ -66,7 +66,7 @@ extension IsletServer.Configuration {
             for webhook in webhooks {
                 let made = try webhook.part(of: app)
                 guard !all.contains(where: { $0.key == made.key }) else {
-                    throw IsletServer.Failure("webhooks of \(app): `\(webhook.name)` is there twice")
+                    throw IsletServer.Failure("webhooks of \(app): `\(webhook.name)` is configured twice")
                 }
                 all.append(made)
             }
@@ -85,10 +85,10 @@ extension IsletServer.Webhook {
             throw failure("`\(name)` needs an https URL with a host and no user")
         }
         guard let secret = WebhookSecret(secret) else {
-            throw failure("the secret of `\(name)` is not `whsec_` and 24 to 64 bytes in base64")
+            throw failure("the secret of `\(name)` must be `whsec_` followed by 24 to 64 bytes in base64")
         }
         guard (.milliseconds(100)...(.seconds(60))).contains(timeout) else {
-            throw failure("the timeout of `\(name)` is from 100 ms to 60 s")
+            throw failure("the timeout of `\(name)` must be from 100 ms to 60 s")
         }
         return ServerParts.Webhook(
             key: WebhookKey(app, name),

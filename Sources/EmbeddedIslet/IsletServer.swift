@@ -201,7 +201,7 @@ public final class IsletServer: Service {
         parts.refreshes.perSecond = configuration.refreshesPerSecond
         for (name, provider) in providers.sorted(by: { $0.key < $1.key }) {
             let found = parts.apps.compactMap { app in app.types[name].map { (app.bundleID, $0) } }
-            guard !found.isEmpty else { throw Failure("no app has the activity type `\(name)` of a provider") }
+            guard !found.isEmpty else { throw Failure("a provider is set for the type `\(name)`, which no app has") }
             for (app, type) in found {
                 parts.providers.append(
                     RefreshService.Provider(app: app, type: type, deadline: options.deadline) {
@@ -222,7 +222,7 @@ public final class IsletServer: Service {
         }
         if let made = store.madeTokenKeys {
             parts.logger.notice(
-                "made the keys that seal push tokens: keep a copy of them apart from the database's backups",
+                "created the keys that seal push tokens: keep a copy of them apart from the database's backups",
                 metadata: ["file": "\(made)"])
         }
     }

@@ -20,7 +20,7 @@ public struct EncodedObject: Sendable, Hashable {
     /// - Throws: ``JSONEncodingError`` for a value that is not an object, and for a number that is not finite.
     public init(encoding value: some Encodable) throws(JSONEncodingError) {
         guard case .object(let object) = try JSONValue(encoding: value) else {
-            throw JSONEncodingError(pointer: .root, detail: "it does not write an object")
+            throw JSONEncodingError(pointer: .root, detail: "the value does not encode as an object")
         }
         self.init(object)
     }

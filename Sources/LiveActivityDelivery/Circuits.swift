@@ -42,11 +42,11 @@ final class Circuits: Sendable {
             let reason = trouble.reason(until: next)
             logger.log(
                 level: trouble.isHalt ? .error : .warning,
-                trouble.isHalt ? "delivery is halted until this is mended" : "APNs is in trouble",
+                trouble.isHalt ? "delivery is halted until the cause is fixed" : "APNs is in trouble",
                 metadata: metadata.merging(["code": "\(reason.code.rawValue)", "reason": "\(reason.text)"]) { $1 })
         case .closed(let duration):
             logger.notice(
-                "delivery goes on", metadata: metadata.merging(["seconds": "\(duration.components.seconds)"]) { $1 })
+                "delivery resumes", metadata: metadata.merging(["seconds": "\(duration.components.seconds)"]) { $1 })
         }
     }
 

@@ -48,7 +48,7 @@ package final class CleanUp: Sendable {
             return EndIdleActivity(app: app, id: activity.id, endAfter: endAfter, now: now)
         }
         let ended = try await commit(ends)
-        if ended > 0 { logger.notice("activities that nobody ended were ended", metadata: ["count": "\(ended)"]) }
+        if ended > 0 { logger.notice("idle activities were ended", metadata: ["count": "\(ended)"]) }
         let next = found.count < Self.page ? nil : found.last
         position.withLock { $0 = next }
         return next != nil

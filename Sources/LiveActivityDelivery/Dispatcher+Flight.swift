@@ -192,7 +192,9 @@ extension Dispatcher {
             }
         }
         // After the lease, a rescue assumes that the pushes may have arrived.
-        logger.error("outcomes are given up", metadata: ["activity": "\(flight.desired.activity.id)"])
+        logger.error(
+            "outcomes of pushes could not be stored and are discarded",
+            metadata: ["activity": "\(flight.desired.activity.id)"])
         return false
     }
 

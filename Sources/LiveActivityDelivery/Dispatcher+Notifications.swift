@@ -35,7 +35,9 @@ extension Dispatcher {
         circuits.claimed(probed: reply.probed, held: reply.held, at: now)
         report(unreadable: reply.unreadable)
         for (code, count) in reply.dropped {
-            logger.info("notifications are given up", metadata: ["reason": "\(code.rawValue)", "count": "\(count)"])
+            logger.info(
+                "notifications are no longer attempted",
+                metadata: ["reason": "\(code.rawValue)", "count": "\(count)"])
         }
         guard !reply.flight.seats.isEmpty else { return nil }
         let departure = NotificationDeparture(
@@ -138,7 +140,9 @@ extension Dispatcher {
             }
         }
         // Their lease runs out, and they are sent again under the same ids.
-        logger.error("outcomes of notifications are given up", metadata: ["count": "\(entries.count)"])
+        logger.error(
+            "outcomes of notifications could not be stored and are discarded",
+            metadata: ["count": "\(entries.count)"])
     }
 
     /// Logs a dead token: which one, on which device, and APNs's answer.

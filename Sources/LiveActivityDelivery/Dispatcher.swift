@@ -195,7 +195,7 @@ package struct Dispatcher: Service {
     func report(unreadable rows: [String]) {
         guard !rows.isEmpty else { return }
         logger.error(
-            "the database holds rows that cannot be read: their work is passed over, everything else goes on",
+            "the database holds rows that cannot be read: their work is skipped, all other work continues",
             metadata: ["rows": "\(rows.prefix(10).joined(separator: "; "))"])
     }
 }

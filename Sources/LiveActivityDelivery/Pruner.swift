@@ -56,7 +56,7 @@ package struct Pruner: Service {
 
     private func round() async {
         guard await mayPrune() else {
-            return logger.debug("nothing is pruned: APNs has not said what time it is since the server began")
+            return logger.debug("nothing is pruned: no answer of APNs has confirmed the time since the server started")
         }
         do throws(Failure) {
             for _ in 0..<limits.pages where !signal.isStopped && !Task.isCancelled {

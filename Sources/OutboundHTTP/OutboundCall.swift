@@ -91,15 +91,15 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
 
     package var description: String {
         switch self {
-        case .unknownHost: "the name of its host is not known"
-        case .privateAddress: "its address is private, and `allowPrivate` is not set"
-        case .busy: "too many hosts wait to be looked up"
+        case .unknownHost: "the host name cannot be resolved"
+        case .privateAddress: "the address is private, and `allowPrivate` is not set"
+        case .busy: "too many host names are waiting for a lookup"
         case .unreachable(let reason): "no connection: \(reason)"
         case .late(let limit): "no answer within \(limit)"
         case .closed: "the connection was closed before the answer was complete"
         case .malformed: "the answer is not HTTP/1.1"
         case .tooLong(let limit): "the answer has more than \(limit) bytes"
-        case .stopped: "the call was given up"
+        case .stopped: "the call was canceled"
         }
     }
 
@@ -118,13 +118,13 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
     /// Returns the error for a failed attempt to connect.
     static func connecting(_ error: any Error, _ url: OutboundURL) -> OutboundError {
         switch error {
-        case OutboundError.closed: return .unreachable("the peer closed it")
+        case OutboundError.closed: return .unreachable("the peer closed the connection")
         case let error as OutboundError: return error
         case is CancellationError: return .stopped
         case let error as NIOConnectionError:
             if let reason = (error.dnsAError ?? error.dnsAAAAError) as? OutboundError { return reason }
-            return .unreachable(error.connectionErrors.first.map { "\($0.error)" } ?? "its name has no address")
-        case ChannelError.connectTimeout: return .unreachable("it took too long")
+            return .unreachable(error.connectionErrors.first.map { "\($0.error)" } ?? "the host name has no address")
+        case ChannelError.connectTimeout: return .unreachable("the attempt timed out")
         case is PeerSecurity.WrongHost, is NIOSSLExtraError:
             return .unreachable("TLS: the certificate does not name \(url.host)")
         case NIOSSLError.handshakeFailed(let reason):
@@ -133,7 +133,7 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
         case NIOSSLError.unableToValidateCertificate, NIOSSLError.noCertificateToValidate:
             return .unreachable("TLS: the certificate does not name \(url.host)")
         case is NIOSSLError: return .unreachable("TLS: the handshake failed")
-        default: return .unreachable("the peer closed it")
+        default: return .unreachable("the peer closed the connection")
         }
     }
 }

@@ -21,7 +21,7 @@ enum DatabaseFile {
         if descriptor >= 0 {
             _ = close(descriptor)
         } else if errno != EEXIST {
-            throw .cannotOpen("\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw .cannotOpen("\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
     }
 }

@@ -50,7 +50,7 @@ final class ProcessLock: Sendable {
             var status = stat()
             // Once the link's target exists, its lock would be in another place.
             guard lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFLNK else {
-                throw .cannotOpen("\(path) is a link that leads to nothing: name the file itself, or make an empty one")
+                throw .cannotOpen("\(path) is a broken link: name the file itself, or create an empty one")
             }
             return path
         }

@@ -66,7 +66,7 @@ package struct PropertyListReader {
         try reader.skip()
         let value = try reader.value()
         try reader.skip()
-        guard reader.byte == nil else { throw reader.error("something follows the list") }
+        guard reader.byte == nil else { throw reader.error("text follows the end of the list") }
         return value
     }
 
@@ -136,7 +136,7 @@ package struct PropertyListReader {
             if byte == UInt8(ascii: "}") { break }
             let key = try text()
             let earlier = places[key]
-            guard earlier == nil || manner == .lenient else { throw error("the key \(key) is there twice") }
+            guard earlier == nil || manner == .lenient else { throw error("the key \(key) appears twice") }
             try skip()
             try expect("=", after: "the key \(key)")
             try skip()

@@ -63,7 +63,7 @@ struct CircuitTests {
             }
             let said = stage.logs.lines.filter { $0.level >= .notice }.map(\.text)
             #expect(said.count { $0.contains("APNs is in trouble") } == 1, "\(said)")
-            #expect(said.count { $0.contains("delivery goes on") } == 1, "\(said)")
+            #expect(said.count { $0.contains("delivery resumes") } == 1, "\(said)")
         }
     }
 

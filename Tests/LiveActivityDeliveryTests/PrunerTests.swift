@@ -69,7 +69,7 @@ struct PrunerTests {
         try await withPruner(records, clock, logs: logs, mayPrune: { isKnown.withLock(\.self) }) {
             await until { clock.nextWake != nil }
             #expect(records.count == 0)
-            #expect(logs.lines.contains { $0.text.contains("APNs has not said what time it is") })
+            #expect(logs.lines.contains { $0.text.contains("no answer of APNs has confirmed the time") })
             isKnown.withLock { $0 = true }
             await clock.advanceToSleeper(.seconds(600))
             await until { records.count == 3 && clock.nextWake != nil }

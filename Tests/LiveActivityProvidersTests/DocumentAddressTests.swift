@@ -63,11 +63,11 @@ struct DocumentAddressTests {
     {
         for host in ["127.0.0.1", "10.0.0.1", "localhost", "[::1]", "169.254.169.254"] {
             let failure = DocumentAddress.Failure(
-                description: "its address is private, and `allowPrivate` is not set")
+                description: "the address is private, and `allowPrivate` is not set")
             #expect(try await Self.read("https://\(host)/", allowPrivate: false) == .failure(failure))
         }
         let unknown = try await Self.read("https://islet.invalid/", allowPrivate: false)
-        #expect(unknown == .failure(.init(description: "the name of its host is not known")))
+        #expect(unknown == .failure(.init(description: "the host name cannot be resolved")))
     }
 
     @Test(arguments: ["", "hello", "ftp://a", "http://a", "https://", "https://me@a/", "https://a/#x"])

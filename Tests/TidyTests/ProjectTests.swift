@@ -158,7 +158,7 @@ struct PropertyListTests {
     @Test(arguments: [
         ("{\na = b\n}", 3, "`;` is missing after the value of a"), ("{\na b;\n}", 2, "`=` is missing after the key a"),
         ("{\na = (\nb\nc);\n}", 4, "`,` is missing after a value of a list"), ("{\n", 2, "the list has no end"),
-        ("{ a = b;\na = c; }", 2, "the key a is there twice"), ("{\n} x", 2, "something follows the list"),
+        ("{ a = b;\na = c; }", 2, "the key a appears twice"), ("{\n} x", 2, "text follows the end of the list"),
         ("{\n/* a\n}", 2, "a comment has no end"), ("{\na = \"b;\n}", 2, "a quoted text has no end"),
         ("{ a = b-c; }", 1, "`;` is missing after the value of a"), ("{ a = ; }", 1, "`;` is not expected here"),
         ("{ a = <00>; }", 1, "`<` is not expected here"), ("{ a = (,); }", 1, "`,` is not expected here"),

@@ -89,7 +89,7 @@ class ConsoleTest(unittest.TestCase):
         browser.see("live")
         browser.wait("pushes", lambda: "%" in browser.text(".tiles"))
         browser.wait("what is left of budgets", lambda: re.search(
-            r"% left after half of \d+ push.*Starts put off", browser.text(), re.DOTALL))
+            r"% left after half of \d+ push.*Starts postponed", browser.text(), re.DOTALL))
 
     def test_2_now_says_what_the_metrics_say(self):
         browser, server = self.browser, self.server
@@ -227,10 +227,10 @@ class ConsoleTest(unittest.TestCase):
             server.until("it is sent", lambda: all(device["revision"] == view["revision"] for view in [
                 server.call("GET", "/v1/activities/order-8")] for device in view["devices"]))
         browser.open("#/settings")
-        browser.press("What if it were another?", "summary")
+        browser.press("Try another policy", "summary")
         field = browser.one("textarea")
         browser.fill(field.get_attribute("id"), '{"coalescingWindow": "0s", "windows": 1}')
-        browser.press("Play it")
+        browser.press("Run")
         browser.see("1s to 5m", ".whatif .problem")
         browser.see("/windows", ".whatif .problem")
         self.assertEqual(field.get_attribute("aria-invalid"), "true")
@@ -238,16 +238,16 @@ class ConsoleTest(unittest.TestCase):
         said = browser.complaints()
         self.assertTrue(said and all("what-if" in line and "422" in line for line in said), said)
         browser.fill(field.get_attribute("id"), "{")
-        browser.press("Play it")
+        browser.press("Run")
         browser.see("This is not JSON", ".whatif .problem")
         browser.fill(field.get_attribute("id"), '{"coalescingWindow": "1m"}')
-        browser.press("Play it")
-        browser.see("Played: then", ".whatif table")
+        browser.press("Run")
+        browser.see("Changed policy", ".whatif table")
         self.assertFalse(browser.all(".whatif .problem"))
         figures = {row.find_element("css selector", "th").text: [
             cell.text for cell in row.find_elements("css selector", "td")] for row in browser.all(".whatif tbody tr")}
         # Seven changes of one order within a minute. With a window of one minute they go out together.
-        _, now, then, difference = figures["Changes that went out with a later one"]
+        _, now, then, difference = figures["Changes that were sent with a later one"]
         self.assertGreater(int(then), int(now))
         self.assertTrue(difference.startswith("+"), difference)
         sent, now, then, _ = figures["Pushes"]
@@ -289,7 +289,7 @@ class ConsoleTest(unittest.TestCase):
         # With each change an entry: there are more than the 1,000 that a page reads, whatever comes.
         server.set_often("order-8", 1010)
         browser.open("#/phones/order-8")
-        browser.see("Of the newest 1,000 entries")
+        browser.see("Only the newest 1,000 entries are read")
         browser.wait("both phones are drawn", lambda: len(browser.all(".phones .card")) == 2)
         server.put("order-8", "delivering", 0.7, 4)
         browser.see("delivering", ".phones")
@@ -356,7 +356,7 @@ class WebhookTest(unittest.TestCase):
         browser.see("1 event was discarded")
         browser.wait("one less", lambda: len(browser.all("tbody tr")) == dead - 2)
         browser.press("Replay all")
-        browser.see("Nothing was given up.")
+        browser.see("No event was given up.")
         # Off is off: what is replayed waits until it is turned on.
         self.assertEqual(receiver.taken(), [])
 

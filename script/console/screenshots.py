@@ -46,10 +46,10 @@ def play(server):
 def try_policy(browser):
     """Another policy on the orders of the last minutes."""
     browser.open("#/settings")
-    browser.press("What if it were another?", "summary")
+    browser.press("Try another policy", "summary")
     browser.fill(browser.one("textarea").get_attribute("id"), '{"coalescingWindow": "1m"}')
-    browser.press("Play it")
-    browser.see("Played: then", ".whatif table")
+    browser.press("Run")
+    browser.see("Changed policy", ".whatif table")
     # Show only the form and its table.
     browser.driver.execute_script("""
         document.querySelectorAll('main .panel:not(:has(.whatif))').forEach((one) => one.remove());

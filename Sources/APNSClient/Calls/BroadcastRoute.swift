@@ -62,7 +62,7 @@ extension CallAnswer {
     /// - Throws: `BroadcastError`: `refused` for a status from 400, and `unexpectedAnswer` for any other.
     func accepted(_ statuses: Int...) throws(BroadcastError) -> Self {
         guard !statuses.contains(status) else { return self }
-        guard status >= 400 else { throw unexpected("it is no success that the call has") }
+        guard status >= 400 else { throw unexpected("this status is not documented for the call") }
         let reason = (try? JSONValue(parsing: body))?.object?["reason"]?.string.map { BroadcastReason($0) }
         throw BroadcastError(
             .refused(status: status, reason: reason), requestID: requestID, reason?.text ?? "no reason was given")

@@ -147,7 +147,7 @@ final class CallPool: Sendable {
         } else if let failure = state.value.lastFailure {
             call.settle(.failure(BroadcastError(.cannotConnect, failure)))
         } else {
-            call.settle(.failure(BroadcastError(.notSentInTime, "it could not leave in time")))
+            call.settle(.failure(BroadcastError(.notSentInTime, "the call could not be sent in time")))
         }
         state.value.waiting.removeAll { $0 === call }
     }

@@ -60,7 +60,7 @@ final class CallStream: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let closed = error as? NIOHTTP2Errors.StreamClosed else { return finish(.lost("\(error)"), context) }
         switch closed.errorCode {
-        case .refusedStream where answer == nil: finish(.refused("the peer did not process it"), context)
+        case .refusedStream where answer == nil: finish(.refused("the peer did not process the call"), context)
         case .cancel where answer == nil: finish(.cancelled(Int(closed.streamID)), context)
         default: finish(.lost("the peer reset the stream"), context)
         }
@@ -115,7 +115,7 @@ final class HandshakeWatcher: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     struct NotHTTP2: Error, CustomStringConvertible {
-        var description: String { "it did not agree to ALPN h2" }
+        var description: String { "the host did not agree to ALPN h2" }
     }
 }
 

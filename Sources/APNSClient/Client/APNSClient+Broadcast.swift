@@ -98,7 +98,7 @@ extension APNSClient {
             // APNs answers 201 without a body. The id is in a header.
             let answer = try await call(.post, body: body.bytes, within: limit).accepted(201)
             guard let id = answer.channelID.flatMap({ ChannelID($0) }) else {
-                throw answer.unexpected("there is no channel's id in its headers")
+                throw answer.unexpected("the headers contain no channel id")
             }
             return BroadcastChannel(id: id, bundleID: bundleID, environment: environment, policy: policy)
         }
@@ -112,7 +112,7 @@ extension APNSClient {
             let answer = try await call(.get, id, within: limit).accepted(200)
             let object = (try? JSONValue(parsing: answer.body))?.object
             guard let policy = object?["message-storage-policy"]?.int.flatMap(MessageStoragePolicy.init) else {
-                throw answer.unexpected("there is no message storage policy in its body")
+                throw answer.unexpected("the body contains no message storage policy")
             }
             return BroadcastChannel(id: id, bundleID: bundleID, environment: environment, policy: policy)
         }
@@ -133,10 +133,12 @@ extension APNSClient {
             if answer.body.isEmpty { return [] }
             let limits = JSONLimits(bytes: CallStream.maximumBodyBytes)
             guard let texts = (try? JSONValue(parsing: answer.body, limits: limits))?.object?["channels"]?.array else {
-                throw answer.unexpected("there is no list of channels in its body")
+                throw answer.unexpected("the body contains no list of channels")
             }
             let ids = texts.compactMap { $0.string.flatMap { ChannelID($0) } }
-            guard ids.count == texts.count else { throw answer.unexpected("its list has what is no channel's id") }
+            guard ids.count == texts.count else {
+                throw answer.unexpected("the list contains a value that is not a channel id")
+            }
             return ids
         }
 

@@ -16,7 +16,7 @@ extension APNSClient.Route {
         trustRoots: APNSClient.TrustRoots = .system, broadcast: APNSClient.BroadcastEndpoints? = nil
     ) throws(APNSClientError) {
         guard let id = BundleID(bundleID) else {
-            throw APNSClientError(.invalidBundleID, "a bundle id has letters, digits, hyphens and dots")
+            throw APNSClientError(.invalidBundleID, "a bundle id contains only letters, digits, hyphens and dots")
         }
         self.init(
             bundleID: id, environment: environment, key: key, endpoint: endpoint, trustRoots: trustRoots,

@@ -84,7 +84,7 @@ public final class APNSClient: PushSender, Sendable {
             let routeKey = RouteKey(bundleID: route.bundleID, environment: route.environment)
             guard byRoute[routeKey] == nil else {
                 throw APNSClientError(
-                    .duplicateRoute, "\(route.bundleID) has two routes for \(route.environment.rawValue); it needs one")
+                    .duplicateRoute, "\(route.bundleID) has more than one route for \(route.environment.rawValue)")
             }
             let poolKey = PoolKey(key: route.key, endpoint: route.endpoint, trustRoots: route.trustRoots)
             let pool: ConnectionPool

@@ -23,10 +23,10 @@ extension APNSClient {
         public init(host: String, port: Int = standardPort) throws(APNSClientError) {
             guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"/@?#[]".utf8.contains($0) })
             else {
-                throw APNSClientError(.invalidEndpoint, "an endpoint's host is a DNS name or an IP address")
+                throw APNSClientError(.invalidEndpoint, "an endpoint's host must be a DNS name or an IP address")
             }
             guard (1...65_535).contains(port) else {
-                throw APNSClientError(.invalidEndpoint, "an endpoint's port is between 1 and 65535, not \(port)")
+                throw APNSClientError(.invalidEndpoint, "an endpoint's port must be between 1 and 65535, not \(port)")
             }
             self.host = host
             self.port = port
@@ -39,7 +39,7 @@ extension APNSClient {
         public init(_ text: String) throws(APNSClientError) {
             guard text.hasPrefix("https://") else {
                 throw APNSClientError(
-                    .invalidEndpoint, "an endpoint is written https://host:port, for APNs speaks TLS only")
+                    .invalidEndpoint, "an endpoint must be https://host:port, because APNs accepts only TLS")
             }
             var rest = text.dropFirst("https://".count)
             if rest.hasSuffix("/") { rest = rest.dropLast() }
@@ -55,7 +55,7 @@ extension APNSClient {
             if !rest.isEmpty { port = rest.hasPrefix(":") ? Int(rest.dropFirst()) : nil }
             guard let port else {
                 throw APNSClientError(
-                    .invalidEndpoint, "an endpoint is written https://host:port and nothing behind it")
+                    .invalidEndpoint, "an endpoint must be https://host:port, with a number as port and no path")
             }
             try self.init(host: String(host), port: port)
         }

@@ -57,23 +57,23 @@ extension APNSClient {
 
         func validate() throws(APNSClientError) {
             guard maximumQueuedPushes > 0 else {
-                throw APNSClientError(.invalidOption, "maximumQueuedPushes is at least 1")
+                throw APNSClientError(.invalidOption, "maximumQueuedPushes must be at least 1")
             }
             guard (1...10_000).contains(maximumConcurrentStreams) else {
-                throw APNSClientError(.invalidOption, "maximumConcurrentStreams is between 1 and 10000")
+                throw APNSClientError(.invalidOption, "maximumConcurrentStreams must be between 1 and 10000")
             }
             guard lowPriorityTurn >= 2 else {
-                throw APNSClientError(.invalidOption, "lowPriorityTurn is at least 2")
+                throw APNSClientError(.invalidOption, "lowPriorityTurn must be at least 2")
             }
             guard (1...64).contains(maximumConnections) else {
-                throw APNSClientError(.invalidOption, "maximumConnections is between 1 and 64")
+                throw APNSClientError(.invalidOption, "maximumConnections must be between 1 and 64")
             }
             let times = [
                 idleConnectionLifetime, writeTimeout, connectTimeout, keepAliveWhileBusy, keepAliveWhileIdle,
                 verifyAfterIdle, keepAliveTimeout, reconnectDelay, maximumReconnectDelay,
             ]
             guard times.allSatisfy({ $0 > .zero && $0 <= .seconds(86_400) }), shutdownGrace >= .zero else {
-                throw APNSClientError(.invalidOption, "times are positive and at most a day")
+                throw APNSClientError(.invalidOption, "each duration must be positive and at most one day")
             }
         }
     }

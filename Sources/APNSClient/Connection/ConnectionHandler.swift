@@ -297,9 +297,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func follow(_ renewal: TokenUse.Renewal, _ what: String) {
         switch renewal {
         case .alreadyRenewed: break
-        case .renewed: log("APNs called the provider token \(what): signing anew", clockOffset: true)
+        case .renewed: log("APNs called the provider token \(what): signing a new one", clockOffset: true)
         case .needsNewConnection:
-            log("APNs called a young provider token \(what): signing anew on a new connection", clockOffset: true)
+            log("APNs called a young provider token \(what): signing a new one for a new connection", clockOffset: true)
             machine.beginDraining()
         }
     }
@@ -314,7 +314,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             follow(tokens.cameFromFuture(streamID, apnsDate: date, wall: context.time.wall(), now), "invalid")
         case .keepToken:
             machine.pause(until: tokens.changeRefused(now, dice: context.dice()))
-            log("APNs asked to keep the provider token: pausing")
+            log("APNs asked for fewer changes of the provider token: pausing")
         }
     }
 

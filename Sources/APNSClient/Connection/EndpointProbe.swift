@@ -61,7 +61,7 @@ package enum EndpointProbe {
             report.failure = Failure(
                 failure.step,
                 failure.step == .security && failure.isSilent
-                    ? "TLS: \(endpoint) does not answer a handshake"
+                    ? "TLS: \(endpoint) did not answer the handshake"
                     : TransportSecurity.describe(failure.underlying, endpoint))
         } catch {
             report.failure = Failure(.security, "\(error)")

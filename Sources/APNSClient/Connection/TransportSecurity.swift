@@ -69,7 +69,7 @@ struct TransportSecurity: Sendable {
         case let error as NIOConnectionError:
             let first = error.connectionErrors.first.map { "\($0.error)" } ?? "the name has no address"
             return "\(end): \(first)"
-        case ChannelError.connectTimeout: return "\(end): it took too long"
+        case ChannelError.connectTimeout: return "\(end): the attempt timed out"
         default: return "\(end): \(error)"
         }
     }

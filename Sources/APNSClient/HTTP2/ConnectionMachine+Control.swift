@@ -102,7 +102,7 @@ extension ConnectionMachine {
         phase = .draining
         for place in ring.streams.indices where ring[place].phase != .free && ring[place].id > lastStreamID {
             if ring[place].partial == nil {
-                settle(place, .refused("the peer closes the connection and did not process it (GOAWAY)"))
+                settle(place, .refused("the peer closes the connection and did not process the push (GOAWAY)"))
             } else {
                 settle(place, unanswered: "the peer closes the connection")
             }
@@ -129,7 +129,7 @@ extension ConnectionMachine {
             ring[place].sendWindow += increment
             // RFC 9113 sections 6.9 and 6.9.1: on a stream, both are stream errors.
             if increment == 0 || ring[place].sendWindow > ConnectionLimits.maximumWindow {
-                settle(place, unanswered: "the peer broke the stream's flow control")
+                settle(place, unanswered: "the peer violated the stream's flow control")
                 reset(place, increment == 0 ? .protocolError : .flowControlError)
                 return
             }

@@ -155,7 +155,7 @@ extension ConnectionMachine {
     private mutating func receiveAnswer(
         _ place: Int, _ answer: AnswerHeaders?, _ endStream: Bool, _ now: MonotonicTime
     ) throws(ProtocolViolation) {
-        guard let answer else { return malformed(place, "its answer has no usable :status") }
+        guard let answer else { return malformed(place, "its :status is missing or invalid") }
         if answer.status < 200 {
             // An interim answer cannot end a stream (RFC 9113 section 8.1).
             if endStream { malformed(place, "an interim answer ended the stream") } else { try gauge.charge(now: now) }
@@ -183,7 +183,7 @@ extension ConnectionMachine {
 
     /// Settles a push whose answer is malformed, which is a stream error (RFC 9113 section 8.1.1).
     private mutating func malformed(_ place: Int, _ detail: String) {
-        settle(place, .unknown("the peer answered against HTTP/2: \(detail)"))
+        settle(place, .unknown("the answer violates HTTP/2: \(detail)"))
         reset(place, .protocolError)
     }
 

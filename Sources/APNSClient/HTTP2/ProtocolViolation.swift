@@ -65,13 +65,13 @@ enum ConnectionEnd: Hashable, Sendable {
     var text: String {
         switch self {
         case .drained: "the connection was closed after its last stream"
-        case .violation(let violation): "the peer broke HTTP/2 (\(violation)); the connection was closed"
+        case .violation(let violation): "the peer violated HTTP/2 (\(violation)); the connection was closed"
         case .keepAliveTimedOut: "the peer did not answer a PING; the connection was closed"
         case .writeTimedOut: "the peer did not read what was sent; the connection was closed"
         case .closedByPeer: "the peer closed the connection"
         case .failed(let text): text
         case .proxy(let error): error.description
-        case .stopped: "the connection was closed because the client stops"
+        case .stopped: "the connection was closed because the client is stopping"
         }
     }
 }

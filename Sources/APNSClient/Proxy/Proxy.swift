@@ -89,7 +89,7 @@ extension APNSClient {
         public var description: String {
             switch self {
             case .unreachable(let detail): "no connection to the proxy: \(detail)"
-            case .authenticationRequired: "the proxy wants other credentials (407)"
+            case .authenticationRequired: "the proxy requires credentials, or rejected those it received (407)"
             case .refused(let status): "the proxy refused to connect to APNs (\(status))"
             case .badAnswer: "the proxy's answer to CONNECT is not HTTP"
             case .closed: "the proxy closed the connection without an answer"

@@ -49,7 +49,7 @@ public struct ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertib
         case .malformedTeamID(let length):
             "a team id has 10 letters and digits; this one has \(length) bytes: copy it from \"Membership details\""
         case .notPEM:
-            "this is not a .p8 file: its first line is -----BEGIN PRIVATE KEY-----. "
+            "this is not a .p8 file, whose first line is -----BEGIN PRIVATE KEY-----. "
                 + "Give the text of AuthKey_<key id>.p8"
         case .certificate:
             "this is a certificate, and Live Activities can be pushed with token authentication only: make a key "

@@ -148,8 +148,8 @@ public struct BroadcastError: Error, Sendable, Hashable, CustomStringConvertible
     /// A description in one line.
     public var description: String {
         switch code {
-        case .refused(let status, let reason): "APNs refused it: \(status) \(reason?.text ?? "without a reason")"
-        case .unexpectedAnswer(let status): "APNs answered \(status), which its pages do not describe: \(detail)"
+        case .refused(let status, let reason): "APNs refused the call: \(status) \(reason?.text ?? "without a reason")"
+        case .unexpectedAnswer(let status): "APNs answered \(status) unexpectedly: \(detail)"
         case .notConfigured, .cannotConnect, .refusedByPeer, .overloaded, .notSentInTime, .unknownFate, .stopping:
             "\(code): \(detail)"
         }

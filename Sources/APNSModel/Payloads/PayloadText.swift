@@ -97,10 +97,10 @@ public enum PayloadError: Error, Sendable, Hashable, CustomStringConvertible {
                 + (parts.isEmpty ? "" : ": " + parts.map { "\($0.name) \($0.bytes)" }.joined(separator: ", "))
         case .missingAlertTitle: "a start needs an alert with a title that is not empty"
         case .missingAttributesType: "a start needs the Swift name of the attributes type"
-        case .badRelevanceScore: "a relevance score is a finite number"
-        case .dataNamesAPS: "`aps` is Apple's own member: the app's data goes beside it under other names"
+        case .badRelevanceScore: "a relevance score must be a finite number"
+        case .dataNamesAPS: "`aps` is reserved for Apple: put the app's data beside it under other names"
         case .empty: "the payload has nothing to show, to play or to do"
-        case .outOfRange(let field, let allowed): "`\(field)` is \(allowed)"
+        case .outOfRange(let field, let allowed): "`\(field)` must be \(allowed)"
         }
     }
 }

@@ -46,7 +46,7 @@ public struct ProviderKey: Sendable {
         } else if let open = try? P256.Signing.PublicKey(pemRepresentation: pem) {
             key = open
         } else {
-            throw SimulatorError(.badKey, "the text is no P-256 key in PEM form")
+            throw SimulatorError(.badKey, "the text is not a P-256 key in PEM form")
         }
         self.init(
             keyID: keyID, teamID: teamID, publicKey: key, environments: environments, topics: topics,

@@ -66,7 +66,7 @@ struct ActionBody: Decodable {
         case "endLocally":
             return .endLocally(
                 localID: try need(localID, "localID"), contentState: contentState, isImmediate: dismissNow ?? false)
-        default: throw SimulatorError(.badValue, "`action` is none that there is")
+        default: throw SimulatorError(.badValue, "`action` is unknown")
         }
     }
 

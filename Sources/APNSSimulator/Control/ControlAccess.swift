@@ -19,7 +19,7 @@ struct ControlAccess: Sendable {
         let token = configuration.controlToken.flatMap { $0.isEmpty ? nil : $0 }
         guard isLoopback || token != nil || configuration.controlPort == nil else {
             throw SimulatorError(
-                .badValue, "the control API of \(configuration.host) needs `controlToken`: other machines reach it")
+                .badValue, "the control API of \(configuration.host) needs `controlToken`: other machines can reach it")
         }
         hosts = Set(["localhost", "127.0.0.1", "::1", host] + configuration.certificateHosts.map { $0.lowercased() })
         takesAddresses = !isLoopback

@@ -79,7 +79,7 @@ func parsedEnvironment(_ text: String) throws(SimulatorError) -> APNSEnvironment
 }
 
 func parsedBundleID(_ text: String) throws(SimulatorError) -> BundleID {
-    guard let bundleID = BundleID(text) else { throw SimulatorError(.badValue, "that is no bundle id") }
+    guard let bundleID = BundleID(text) else { throw SimulatorError(.badValue, "the bundle id is not valid") }
     return bundleID
 }
 
@@ -137,7 +137,7 @@ struct PhonesBody: Decodable {
         var phone = PhoneSpecification(user: user, bundleID: try parsedBundleID(bundleID))
         if let environment { phone.environment = try parsedEnvironment(environment) }
         if let iOS {
-            guard let version = IOSVersion(iOS) else { throw SimulatorError(.badValue, "`iOS` is like 17.2") }
+            guard let version = IOSVersion(iOS) else { throw SimulatorError(.badValue, "`iOS` must be like 17.2") }
             phone.iOS = version
         }
         phone.appVersion = appVersion ?? phone.appVersion
@@ -193,12 +193,12 @@ struct FaultsBody: Decodable {
         if let profile {
             guard faults == nil, let profile = FaultProfile(rawValue: profile) else {
                 let names = FaultProfile.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-                throw SimulatorError(.badValue, "either `faults`, or `profile`, which is one of \(names)")
+                throw SimulatorError(.badValue, "give either `faults`, or `profile`, which is one of \(names)")
             }
             return profile.rules(over: seconds.map { .bounded(seconds: $0) } ?? FaultProfile.usual)
         }
         guard let faults, seconds == nil else {
-            throw SimulatorError(.badValue, "either `faults`, or `profile` and `seconds`")
+            throw SimulatorError(.badValue, "give either `faults`, or `profile` and `seconds`")
         }
         guard faults.count <= FaultList.capacity else {
             throw SimulatorError(.badValue, "at most \(FaultList.capacity) faults")
@@ -211,7 +211,7 @@ extension FaultsBody.Rule {
     fileprivate func rule() throws(SimulatorError) -> FaultRule {
         var rule = FaultRule(try faultEffect())
         if let phone {
-            guard let id = PhoneID(phone) else { throw SimulatorError(.badValue, "`phone` is no phone's id") }
+            guard let id = PhoneID(phone) else { throw SimulatorError(.badValue, "`phone` is not a phone's id") }
             rule.phone = id
         }
         rule.tokenPrefix = tokenPrefix
@@ -239,7 +239,7 @@ extension FaultsBody.Rule {
         case "slow": return .slow(.bounded(seconds: seconds ?? 1))
         case "goAway": return .goAway(reason: reason ?? "Shutdown", last: try lastStream())
         case "limitStreams": return .limitStreams(streams ?? 1)
-        default: throw SimulatorError(.badValue, "`effect` is none that there is")
+        default: throw SimulatorError(.badValue, "`effect` is unknown")
         }
     }
 

@@ -29,7 +29,7 @@ struct CrowdWaitBody: Decodable {
 
     func timeout() throws(SimulatorError) -> Duration {
         guard pushes != nil || state != nil else {
-            throw SimulatorError(.badValue, "`pushes` or `state` says what to wait for")
+            throw SimulatorError(.badValue, "`pushes` or `state` is required: it says what to wait for")
         }
         guard members == nil || state != nil else { throw SimulatorError(.badValue, "`members` needs `state`") }
         let seconds = seconds ?? 60

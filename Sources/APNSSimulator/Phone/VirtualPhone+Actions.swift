@@ -74,7 +74,7 @@ extension VirtualPhone {
                 reportEverything(at: now)
             }
         case .background:
-            guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app does not run") }
+            guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app is not running") }
             profile.appState = .background
             tellClient(at: now) { $0.setForeground(false, $1) }
         case .launch:
@@ -109,7 +109,7 @@ extension VirtualPhone {
 
     /// Installs the app again as another installation, which remembers nothing.
     private mutating func installAnew(at now: UnixTime) throws(SimulatorError) {
-        guard !isInstalled else { throw SimulatorError(.actionRefused, "the app is there") }
+        guard !isInstalled else { throw SimulatorError(.actionRefused, "the app is already installed") }
         isInstalled = true
         installations += 1
         disk = RegistrationMemory(device: "\(id.text)-\(installations)")
@@ -210,12 +210,12 @@ extension VirtualPhone {
     /// Throws if iOS refuses the start at once.
     private func admit(_ start: PhoneAction.LocalStart) throws(SimulatorError) {
         guard profile.iOS >= .activities else { throw SimulatorError(.actionRefused, "unsupported: iOS below 16.1") }
-        guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: switched off") }
+        guard profile.activitiesEnabled else { throw SimulatorError(.actionRefused, "denied: cards are switched off") }
         guard profile.appState == .foreground else {
             throw SimulatorError(.actionRefused, "visibility: the app is not on the screen")
         }
         guard cards.count(where: \.state.isRunning) < limits.runningCards else {
-            throw SimulatorError(.actionRefused, "targetMaximumExceeded: \(limits.runningCards) run already")
+            throw SimulatorError(.actionRefused, "targetMaximumExceeded: \(limits.runningCards) are already running")
         }
         guard start.channel == nil || profile.iOS >= .channels else {
             throw SimulatorError(.actionRefused, "unsupported: channels need iOS 18")
@@ -249,7 +249,7 @@ extension VirtualPhone {
     }
 
     private func ownRunningCard(_ localID: String) throws(SimulatorError) -> Int {
-        guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app does not run") }
+        guard profile.appState.runs else { throw SimulatorError(.actionRefused, "the app is not running") }
         guard let index = cards.firstIndex(where: { $0.localID == localID }), cards[index].state.isRunning else {
             throw SimulatorError(.actionRefused, "no running card has that local id")
         }

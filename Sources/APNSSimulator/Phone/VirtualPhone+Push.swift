@@ -82,7 +82,7 @@ extension VirtualPhone {
 
     private func runningCard(_ localID: String) throws(Drop) -> Int {
         guard let index = cards.firstIndex(where: { $0.localID == localID }) else {
-            throw Drop(.activityOver, "the card is not there any more")
+            throw Drop(.activityOver, "the card is no longer there")
         }
         guard cards[index].state.isRunning else { throw Drop(.activityOver, "the card has ended") }
         return index
@@ -95,7 +95,7 @@ extension VirtualPhone {
     ) throws(Drop) {
         let misplaced = Self.activityKeys.filter { push.body[$0] != nil }
         guard misplaced.isEmpty else {
-            throw Drop(.misplacedKeys, "beside `aps` instead of inside: \(misplaced.joined(separator: ", "))")
+            throw Drop(.misplacedKeys, "keys beside `aps` instead of inside:  \(misplaced.joined(separator: ", "))")
         }
         guard let name = aps["attributes-type"]?.string, !name.isEmpty else {
             throw Drop(.attributesTypeMissing, "a start needs `attributes-type`")
@@ -121,7 +121,7 @@ extension VirtualPhone {
         }
         try chargeStart(at: now)
         guard cards.count(where: \.state.isRunning) < limits.runningCards else {
-            throw Drop(.tooManyActivities, "\(limits.runningCards) activities of the app run already")
+            throw Drop(.tooManyActivities, "\(limits.runningCards) activities of the app are already running")
         }
         var card = Card(
             localID: dice.uuid().description.uppercased(), attributesType: name, attributes: attributes,
@@ -183,7 +183,7 @@ extension VirtualPhone {
         _ index: Int, _ push: DevicePush, _ aps: JSONObject, _ timestamp: UnixTime, at now: UnixTime, charged: Bool
     ) throws(Drop) {
         if let last = aps["content-state"] {
-            guard let object = last.object else { throw Drop(.contentStateMissing, "`content-state` is no object") }
+            guard let object = last.object else { throw Drop(.contentStateMissing, "`content-state` is not an object") }
             try decode(object, as: installedType(cards[index].attributesType))
             guard try charge(push, at: now, alreadyCharged: charged) else { return }
             // An end with an old timestamp ends the card, but does not show its older state.

@@ -37,5 +37,5 @@ final class CrowdWaits: Sendable {
         for over in waiting { over.settle(.failure(Self.stopped)) }
     }
 
-    private static let stopped = SimulatorError(.notRunning, "the simulator stopped before it came")
+    private static let stopped = SimulatorError(.notRunning, "the simulator stopped before the awaited change came")
 }

@@ -9,7 +9,7 @@ extension World {
         guard PhoneID(crowd.name) != nil else {
             throw SimulatorError(.badValue, "a name has 1 to 128 letters, digits, `-`, `_`, `.` or `:`")
         }
-        guard crowd.count > 0 else { throw SimulatorError(.badValue, "a crowd has a member at least") }
+        guard crowd.count > 0 else { throw SimulatorError(.badValue, "a crowd needs at least one member") }
         guard crowds[crowd.name] == nil else {
             throw SimulatorError(.crowdExists, "there is a crowd `\(crowd.name)` already")
         }
@@ -38,7 +38,7 @@ extension World {
     mutating func wait(_ number: Int, _ wait: CrowdWait, in name: String) throws(SimulatorError) {
         _ = try crowd(name)
         guard crowds[name]?.add(number, wait) == true else {
-            throw SimulatorError(.actionRefused, "\(Crowd.waiters) wait for this crowd already")
+            throw SimulatorError(.actionRefused, "\(Crowd.waiters) calls already wait for this crowd")
         }
         effects += crowds[name]?.takeOver().map { .waitOver($0) } ?? []
     }

@@ -84,7 +84,7 @@ final class JSONValueEncoder: Encoder {
         switch content {
         case .nothing:
             let pointer = JSONPointer(tokens: codingPath.map(\.stringValue))
-            throw JSONEncodingError(pointer: pointer, detail: "the type wrote nothing")
+            throw JSONEncodingError(pointer: pointer, detail: "the value encoded nothing")
         case .value(let value): return value
         case .array(let elements):
             var values: [JSONValue] = []

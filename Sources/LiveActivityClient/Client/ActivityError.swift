@@ -20,8 +20,8 @@ public enum ActivityError: Error, CustomStringConvertible {
         switch self {
         case .untrackedType(let name): "\(name) is not tracked: call track(\(name).self) before run()"
         case .nobodySignedIn: "nobody is signed in: call signIn(user:) first"
-        case .unencodable(let error): "cannot be written as a JSON object: \(error)"
-        case .unavailable(let needs): "this version of iOS cannot do it: \(needs)"
+        case .unencodable(let error): "the value cannot be encoded as a JSON object: \(error)"
+        case .unavailable(let needs): "this version of iOS does not support it: \(needs)"
         case .invalidChannel(let text):
             "\(text) is not the id of a broadcast channel: give the base64 text that APNs chose for it"
         case .refused(let error): "iOS refused the Live Activity: \(error)"

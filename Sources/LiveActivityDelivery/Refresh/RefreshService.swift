@@ -126,7 +126,8 @@ package struct RefreshService: Service {
     /// Logs unreadable rows, once for the same rows in a row.
     private func note(_ unreadable: [String]) {
         for row in unreadable {
-            logger.error("a refresh could not be read, and the others go on", metadata: ["row": "\(row)"])
+            logger.error(
+                "a refresh could not be read: it is skipped, and the others continue", metadata: ["row": "\(row)"])
         }
     }
 
@@ -210,7 +211,7 @@ package struct RefreshService: Service {
             let fraction = Double(dice() >> 11) / Double(UInt64(1) << 53)
             if board.failed(key, run.user, at: time.wall(), dice: fraction) {
                 logger.warning(
-                    "a provider is held until it answers",
+                    "a provider failed: its refreshes wait until it answers",
                     metadata: metadata.merging(["reason": "\(failure.code.rawValue): \(failure.detail)"]) { $1 })
             }
         } else if board.succeeded(key) {
@@ -218,7 +219,7 @@ package struct RefreshService: Service {
         }
         if let failure = failures.first, !failure.isOfAll {
             logger.warning(
-                "a provider gave no answer about somebody",
+                "a provider gave no answer about a person",
                 metadata: metadata.merging(["reason": "\(failure.code.rawValue): \(failure.detail)"]) { $1 })
         }
     }

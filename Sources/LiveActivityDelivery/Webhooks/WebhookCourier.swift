@@ -57,7 +57,7 @@ final class WebhookCourier: Sendable {
     private func pause(_ error: StorageError) async {
         guard !Task.isCancelled, !signal.isStopped else { return }
         service.logger.error(
-            "a webhook's place could not be read or written",
+            "a webhook's delivery position could not be read or written",
             metadata: metadata.merging(["error": "\(error)"]) { $1 })
         // The queue may contain results that were not stored, so it is read again.
         queue.withLock { $0 = nil }
@@ -122,7 +122,7 @@ final class WebhookCourier: Sendable {
                 limit: min(room, service.limits.page))
             if after < page.span.erasedThrough {
                 service.logger.error(
-                    "a webhook misses events that were erased before it could be told",
+                    "a webhook missed events: they were erased before they could be delivered",
                     metadata: metadata.merging(["upTo": "\(page.span.erasedThrough)"]) { $1 })
             }
             queue.withLock { $0?.take(page.events, through: page.through) }
@@ -188,16 +188,16 @@ final class WebhookCourier: Sendable {
         switch change {
         case .inTrouble(let words):
             logger.warning(
-                "a webhook is in trouble: it is tried with one event at a time",
+                "a webhook is failing: only one event at a time is tried",
                 metadata: metadata.merging(["reason": "\(words)"]) { $1 })
-        case .takesAgain: logger.notice("a webhook takes events again", metadata: metadata)
+        case .takesAgain: logger.notice("a webhook receives events again", metadata: metadata)
         case .gaveUp(let number, let words):
             logger.error(
-                "an event was given up: `islet webhooks replay` has it told again",
+                "an event was given up: `islet webhooks replay` delivers it again",
                 metadata: metadata.merging(["event": "\(number)", "reason": "\(words)"]) { $1 })
         case .disabled(let words):
             logger.error(
-                "a webhook is turned off until `islet webhooks enable`",
+                "a webhook is turned off: `islet webhooks enable` turns it on",
                 metadata: metadata.merging(["reason": "\(words)"]) { $1 })
         }
     }

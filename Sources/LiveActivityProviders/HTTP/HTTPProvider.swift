@@ -127,13 +127,13 @@ package struct HTTPProvider: Sendable {
 
     private static func answer(_ bytes: [UInt8]) throws(RefreshFailure) -> RefreshAnswer? {
         guard let value = try? JSONValue(parsing: bytes), let object = value.object, object["state"] != nil else {
-            throw RefreshFailure(.invalid, "no JSON object with `state`")
+            throw RefreshFailure(.invalid, "the answer is not a JSON object with `state`")
         }
         let body: AnswerBody
         do throws(JSONDecodingError) {
             body = try value.decode(AnswerBody.self)
         } catch {
-            throw RefreshFailure(.invalid, "`\(error.pointer)` is not as it should be")
+            throw RefreshFailure(.invalid, "`\(error.pointer)` is missing or invalid")
         }
         guard let state = body.state else { return nil }
         var answer = RefreshAnswer(state: state)

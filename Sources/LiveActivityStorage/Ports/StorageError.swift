@@ -20,7 +20,7 @@ package enum StorageError: Error, Sendable, Equatable, CustomStringConvertible {
         case .inUse(let path): "the database \(path) is in use by another process: stop it, or name another file"
         case .tokenKeys(let problem): problem.description
         case .failed(let detail): "the database failed, nothing was changed: \(detail)"
-        case .commitUnknown(let detail): "the database failed while committing, the change may stand: \(detail)"
+        case .commitUnknown(let detail): "the database failed during a commit, the change may be stored: \(detail)"
         case .overloaded: "too many changes are waiting to be written: try again in a moment"
         case .closed: "the store is closed"
         }

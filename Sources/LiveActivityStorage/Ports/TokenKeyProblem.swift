@@ -26,15 +26,16 @@ package enum TokenKeyProblem: Error, Sendable, Equatable, CustomStringConvertibl
             return "the token keys \(place) lack \(Self.list(keys)), which the database needs: \(restore)"
         case .wrongKeys(let keys, let place):
             return
-                "the token keys \(place) hold another \(Self.list(keys)) than the database was sealed under: \(restore)"
+                "the token keys \(place) hold another key \(Self.list(keys)) than the one that sealed the database: "
+                + restore
         case .unreadable(let place, let detail): return "the token keys \(place) cannot be read: \(detail)"
         case .exposed(let path, let mode):
             return "others may read or change the token keys \(path) (mode \(mode)): chmod 600 \(path)"
-        case .malformed(let place, let detail): return "the token keys \(place) are no ring of keys: \(detail)"
+        case .malformed(let place, let detail): return "the token keys \(place) are not a valid key ring: \(detail)"
         case .cannotWrite(let path, let detail): return "the token keys \(path) cannot be written: \(detail)"
         case .full:
             return
-                "the ring has as many keys as there may be; nothing was changed: take out those that are not needed "
+                "the ring has the maximum number of keys, so nothing was changed: remove those that are not needed "
                 + "any more with `islet keys rotate-storage --retire`"
         case .notLoaded: return "the database was opened without its token keys"
         }

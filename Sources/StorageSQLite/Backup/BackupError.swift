@@ -25,9 +25,9 @@ package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         case .notIslet(let path): "\(path) is not a database of islet"
         case .newer(let path): "\(path) was written by a newer version of islet: use that version"
         case .damaged(let path, let detail): "\(path) is damaged (\(detail)): use another backup"
-        case .exists(let path): "\(path) is there already: name another file, or add --overwrite"
+        case .exists(let path): "\(path) already exists: name another file, or add --overwrite"
         case .same(let path): "\(path) is the database itself: name another file"
-        case .inUse(let path): "the database \(path) is in use: stop the process that has it, then restore"
+        case .inUse(let path): "the database \(path) is in use: stop the process that uses it, then restore"
         case .failed(let detail): detail
         }
     }

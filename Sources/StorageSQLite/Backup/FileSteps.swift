@@ -31,7 +31,7 @@ enum FileSteps {
 
     /// Renames a file in one step, and replaces an existing one.
     static func rename(_ source: String, to target: String) throws(BackupError) {
-        guard Foundation.rename(source, target) == 0 else { throw failure(target, "put in place") }
+        guard Foundation.rename(source, target) == 0 else { throw failure(target, "moved into place") }
     }
 
     /// Gives a file a second name, so that it keeps one when the first is replaced.

@@ -14,7 +14,7 @@ struct DamagedRow: Error, CustomStringConvertible {
     var description: String {
         let words = "a row of `\(table)` holds a value in `\(column)` that cannot be read"
         guard let newerFormat else { return words }
-        return words + ": its format \(newerFormat) is of a newer version of islet"
+        return words + ": its format \(newerFormat) comes from a newer version of islet"
     }
 }
 

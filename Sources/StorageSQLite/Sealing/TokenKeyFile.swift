@@ -75,7 +75,7 @@ package enum TokenKeyFile {
         guard status.st_mode & forbidden == 0 else {
             throw .exposed(path: path, mode: String(status.st_mode & 0o777, radix: 8))
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(place: path, detail: "it is no file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(place: path, detail: "it is not a file") }
         let limit = TokenKeyRing.maximumBytes + 1
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
         guard let data = try? handle.read(upToCount: limit) ?? Data() else {

@@ -122,7 +122,7 @@ package struct TokenKeyRing: Sendable, CustomStringConvertible, CustomReflectabl
             for (index, entry) in list.enumerated() {
                 let key = try Self.key(entry, use, at: "/\(name)/\(index)", problem)
                 guard !keys.contains(where: { $0.id == key.id }) else {
-                    throw problem("/\(name)/\(index)/id: `\(key.id)` stands there twice")
+                    throw problem("/\(name)/\(index)/id: `\(key.id)` appears twice")
                 }
                 keys.append(key)
             }

@@ -18,7 +18,7 @@ import Testing
             #expect(again.code == 1 && again.errors.hasPrefix("Error: copy.db is there already: "))
             #expect(try await Execution.of(["backup", "copy.db", "--overwrite"], in: folder).code == 0)
             let served = try await Execution.of(["restore", "copy.db"], in: folder)
-            #expect(served.code == 1 && served.errors.contains("is in use: stop the process that has it"))
+            #expect(served.code == 1 && served.errors.contains("is in use: stop the process that uses it"))
         }
         #expect(try await Execution.of(["keys", "create", "--app", "com.acme.pizza"], in: folder).code == 0)
         let restore = try await Execution.of(["restore", "copy.db"], in: folder)

@@ -80,7 +80,7 @@ import Testing
             #expect(try await server.process.exitCode(within: .seconds(1)) == 0)
             // The only line, printed once, says that the database's ring of keys was made.
             let said = try String(contentsOf: server.log, encoding: .utf8).split(separator: "\n")
-            #expect(said.count == 1 && said[0].contains("made the keys that seal push tokens"), "\(said)")
+            #expect(said.count == 1 && said[0].contains("created the keys that seal push tokens"), "\(said)")
             #expect(said[0].contains("islet.db.keys"))
         }
         try await RunningServer.with(folder) { server in

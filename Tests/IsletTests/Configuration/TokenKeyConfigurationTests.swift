@@ -26,7 +26,7 @@ struct TokenKeyConfigurationTests {
         ("{file: key.p8}", "/tokenKeys/file", "others may read"),
         ("{file: ring.json, environment: RING}", "/tokenKeys", "either as file or as environment"),
         ("{environment: NONE}", "/tokenKeys/environment", "NONE is not set"),
-        ("{environment: BAD}", "/tokenKeys/environment", "of the variable BAD are no ring of keys"),
+        ("{environment: BAD}", "/tokenKeys/environment", "of the variable BAD are not a valid key ring"),
         ("{environment: 'c2VjcmV0IHNlY3JldA=='}", "/tokenKeys/environment", "the name of an environment variable"),
         ("{file: '{\"sealing\": \"c2VjcmV0\"}'}", "/tokenKeys/file", "not its text"),
     ])

@@ -44,7 +44,7 @@ import Testing
         let twice = words {
             $0.webhooks[Self.app]?.append(.init(name: "backend", url: "https://b.c", secret: Self.secret))
         }
-        #expect(twice.contains("there twice"))
+        #expect(twice.contains("configured twice"))
         let other = BundleID("com.example.other").unsafelyUnwrapped
         #expect(words { $0.webhooks[other] = $0.webhooks[Self.app] }.contains("there is no app"))
         #expect(words { _ in } == "nothing")

@@ -305,7 +305,7 @@ struct PackedFormatTests {
             _ = try await store.write { sql in try sql.execute(change) }
             let error = await #expect(throws: StorageError.self) { _ = try await AllRows(store) }
             #expect(error?.description.contains("`\(column)`") == true)
-            #expect(error?.description.contains("its format \(format) is of a newer version of islet") == true)
+            #expect(error?.description.contains("its format \(format) comes from a newer version of islet") == true)
         }
     }
 

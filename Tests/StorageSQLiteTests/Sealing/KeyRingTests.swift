@@ -56,8 +56,8 @@ struct KeyRingTests {
         (text(#"[{"id": "a b", "secret": "\#(secret)"}]"#), "/sealing/0/id"),
         (
             text(#"[{"id": "s", "secret": "\#(secret)"}, {"id": "s", "secret": "\#(secret)"}]"#),
-            "/sealing/1/id: `s` stands there twice"
-        ), (text(#"[{"id": "l", "secret": "\#(secret)"}]"#), "`l` stands there twice"),
+            "/sealing/1/id: `s` appears twice"
+        ), (text(#"[{"id": "l", "secret": "\#(secret)"}]"#), "`l` appears twice"),
         (String(repeating: " ", count: TokenKeyRing.maximumBytes + 1), "more than"),
     ]
 
@@ -66,7 +66,7 @@ struct KeyRingTests {
     ) throws {
         let problem = try #require(throws: TokenKeyProblem.self) { _ = try TokenKeyRing(parsing: text, place: "of X") }
         #expect(problem.description.contains(words), "\(problem)")
-        #expect(problem.description.hasPrefix("the token keys of X are no ring of keys: "))
+        #expect(problem.description.hasPrefix("the token keys of X are not a valid key ring: "))
         #expect(!problem.description.contains(Self.secret.prefix(12)))
     }
 

@@ -135,7 +135,7 @@ struct CommitTests {
                 _ = try await store.commit(PutRows { $0.put(LaneRecord(activity: 1)) })
                 Issue.record("it was taken")
             } catch {
-                #expect(error.description.contains("may stand"))
+                #expect(error.description.contains("may be stored"))
             }
             await wakeUps.next()
             store.close()

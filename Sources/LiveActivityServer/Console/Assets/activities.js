@@ -25,7 +25,7 @@ async function list(place, query, signal) {
       options.map((option) => h("option", { value: option, selected: query.get(name) === option }, option))));
   const search = h("form", { class: "filters panel", role: "search" },
     h("label", { for: "find" }, "Activity", h("input", { id: "find", name: "find", type: "search",
-      value: query.get("find") ?? "", placeholder: "part of its id" })),
+      value: query.get("find") ?? "", placeholder: "part of the id" })),
     h("label", { for: "user" }, "Person", h("input", { id: "user", name: "user", type: "search",
       value: query.get("user") ?? "", placeholder: "whole id" })),
     choice("type", "Type", "type", [...types.keys()]), choice("phase", "Phase", "phase", ["announced", "active", "ended"]));
@@ -76,7 +76,7 @@ async function list(place, query, signal) {
       shown = news;
       next = answer.next;
       const stood = result.contains(document.activeElement) && document.activeElement.getAttribute("href");
-      const searched = `Looked for among the ${number.format(SEARCHED)} newest: narrow the search, or give the whole id.`;
+      const searched = `Only the newest ${number.format(SEARCHED)} activities were searched: narrow the search, or enter the whole id.`;
       const words = number.format(rows.length) + (rows.length === 1 ? " activity" : " activities")
         + (trail.length ? ", older ones" : next ? ", the newest" : "");
       if (count.textContent !== words) count.textContent = words;
@@ -84,7 +84,7 @@ async function list(place, query, signal) {
       fill(result, rows.length ? panel(null, table(heads, rows.slice(0, PAGE).map((row) => [link(row.activity), row.type,
         phaseBadge(row.phase), row.revision, row.phones ?? "–", ago(row.updatedAt)]), "Activities"),
       answer.isPart && h("p", { class: "note" }, searched))
-        : empty(answer.isPart ? searched : next ? "None of these fits; there are older ones." : "No activity fits."));
+        : empty(answer.isPart ? searched : next ? "No activity on this page matches; there are older ones." : "No activity matches."));
       pager.hidden = !trail.length && !next;
       newer.setAttribute("aria-disabled", !trail.length);
       older.setAttribute("aria-disabled", !next);
@@ -119,10 +119,10 @@ const kinds = {
 };
 
 const confirmations = {
-  held: ["confirmed", "good", "The phone reported that it holds it"],
-  accepted: ["accepted", "calm", "APNs took it; the phone has not reported since, which is normal"],
-  contradicted: ["contradicted", "bad", "The phone reported an older one after it was sent"],
-  unknown: ["unknown", "", "Nothing is known"],
+  held: ["confirmed", "good", "The phone reported this revision"],
+  accepted: ["accepted", "calm", "APNs accepted the push; the phone has not reported since, which is normal"],
+  contradicted: ["contradicted", "bad", "The phone reported an older revision after the push"],
+  unknown: ["unknown", "", "What the phone shows is not known"],
 };
 
 /** The fields of a state that differ from the previous state. */
@@ -137,9 +137,9 @@ function differences(before, after) {
 function pushBadges(entry) {
   return [
     entry.priority && badge(`priority ${entry.priority}`, entry.priority === 10 ? "warn" : "calm",
-      entry.priority === 10 ? "At once, from the phone's budget" : "When it suits the phone"),
+      entry.priority === 10 ? "High: delivered at once, counts against the phone's budget" : "Low: delivered when it suits the phone"),
     entry.alert && badge("alert", "warn"),
-    entry.bytes && badge(`${number.format(entry.bytes)} B`, "", "Of 4,096 that a push may have"),
+    entry.bytes && badge(`${number.format(entry.bytes)} B`, "", "A push may have up to 4,096 bytes"),
     entry.status && badge(entry.status, entry.status === 200 ? "good" : "bad", "APNs's answer"),
   ];
 }
@@ -147,7 +147,7 @@ function pushBadges(entry) {
 function item(entry, before, openID) {
   const [title, kind] = kinds[entry.kind] ?? [entry.kind, "change"];
   const details = entry.payload && h("details", { open: openID }, h("summary", {}, "Payload"),
-    h("p", { class: "note" }, "Made anew from the timeline; the token is not part of it. ",
+    h("p", { class: "note" }, "Rebuilt from the timeline, without the token. ",
       entry.apnsID && ["apns-id ", h("code", {}, entry.apnsID)]), json(entry.payload));
   return h("li", { class: `entry ${kind} ${entry.status && entry.status !== 200 ? "refused" : ""}` },
     h("div", { class: "when" }, moment(entry.at)),
@@ -196,10 +196,10 @@ async function one(place, id, query, signal) {
     });
     const shown = rows.filter((row) => (!whose.value || !row.dataset.device || row.dataset.device === whose.value)
       && (!what.value || row.dataset.kind === what.value));
-    fill(entries, shown.length ? shown.reverse().slice(0, LISTED) : h("li", { class: "empty" }, "Nothing of that kind."),
+    fill(entries, shown.length ? shown.reverse().slice(0, LISTED) : h("li", { class: "empty" }, "No entry matches."),
       shown.length > LISTED && h("li", { class: "empty" }, `The newest ${number.format(LISTED)} are listed.`),
       all.length === READ && shown.length <= LISTED && h("li", { class: "empty" },
-        `The newest ${number.format(READ)} entries were looked through.`));
+        `The newest ${number.format(READ)} entries were searched.`));
   }
   whose.addEventListener("change", drawTimeline);
   what.addEventListener("change", drawTimeline);
@@ -231,8 +231,8 @@ async function one(place, id, query, signal) {
           badge(...confirmations[device.confirmation] ?? [device.confirmation]),
           device.lastDelivery ? h("span", {}, device.lastDelivery.kind, " ", ago(device.lastDelivery.at),
             device.lastDelivery.reason && h("small", {}, device.lastDelivery.reason)) : "–", device.reason.text]),
-        "Phones of this activity") : empty("No phone: nobody of its audience has one that is known."),
-      view.next && h("p", { class: "note" }, "The first 200 are listed.")));
+        "Phones of this activity") : empty("No phone is known of anybody in the audience."),
+      view.next && h("p", { class: "note" }, "The first 200 phones are listed.")));
       const devices = view.devices.map((device) => device.device);
       const old = whose.value || query.get("device") || "";
       fill(whose, h("option", { value: "" }, "all phones"), devices.map((device) =>

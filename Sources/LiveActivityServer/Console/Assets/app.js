@@ -34,7 +34,7 @@ function frame() {
   fill(document.getElementById("who"),
     h("div", { class: "app" }, h("span", { title: "The app of your key" }, server.visitor.app),
       badge(server.visitor.scope, "", "What your key may do"),
-      server.visitor.simulator && badge("development", "warn", "Simulated phones in place of Apple's")),
+      server.visitor.simulator && badge("development", "warn", "Pushes go to simulated phones, not to Apple")),
     h("button", { class: "quiet", type: "button", onclick: () => server.signOut().catch(() => {}) }, "Sign out"));
 }
 
@@ -76,8 +76,8 @@ function askForKey(error) {
     h("img", { src: "/console/icon.svg", alt: "", height: "44" }),
     h("h1", {}, "Islet"),
     h("label", { for: "key" }, "API key"), field,
-    h("p", { id: "key-note", class: "note" }, "It is exchanged for a session of this browser, and not kept. ",
-      h("code", {}, "islet keys create --app APP --scope read"), " makes one that can look and change nothing."),
+    h("p", { id: "key-note", class: "note" }, "The key is exchanged for a session of this browser and is not stored. ",
+      h("code", {}, "islet keys create --app APP --scope read"), " creates a key that can only read."),
     said, h("button", { class: "main", type: "submit" }, "Sign in"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

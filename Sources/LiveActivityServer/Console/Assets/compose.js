@@ -16,7 +16,7 @@ function size(body) {
 }
 
 const courses = { start: ["starts a card", "good"], update: ["gets an update", "good"], fallback: ["gets a notification", "warn"],
-  pending: ["waits", "warn"], none: ["nothing", "calm"] };
+  pending: ["waits", "warn"], none: ["gets nothing", "calm"] };
 
 export async function compose(place, { rest, query, signal }) {
   const types = await activityTypes();
@@ -32,7 +32,7 @@ export async function compose(place, { rest, query, signal }) {
   const id = h("input", { id: "activity", required: true, autocomplete: "off", spellcheck: "false",
     value: rest[0] ?? "", placeholder: "order-12345" });
   const people = h("input", { id: "people", autocomplete: "off", spellcheck: "false",
-    placeholder: before ? "as it was" : "ada, bob" });
+    placeholder: before ? "unchanged" : "ada, bob" });
   const title = h("input", { id: "alert-title", autocomplete: "off" });
   const words = h("input", { id: "alert-body", autocomplete: "off" });
   const priority = h("select", { id: "priority" }, ["auto", "low", "high"].map((one) => h("option", { value: one }, one)));
@@ -46,13 +46,13 @@ export async function compose(place, { rest, query, signal }) {
   const ending = before?.phase === "active" && h("button", { type: "button", class: "danger" }, "End it with this state");
   const page = h("form", { class: "compose" },
     h("div", { class: "left" },
-      h("fieldset", { class: "panel" }, h("legend", {}, "What and for whom"), h("div", { class: "grid" },
-        field("Type", type), field("Activity", id, "your own id"), field("People", people, "ids, with commas between"))),
+      h("fieldset", { class: "panel" }, h("legend", {}, "Activity and audience"), h("div", { class: "grid" },
+        field("Type", type), field("Activity", id, "an id you choose"), field("People", people, "ids, separated by commas"))),
       parts,
-      h("fieldset", { class: "panel" }, h("legend", {}, "How"), h("div", { class: "grid" },
-        field("Alert title", title, "optional: makes the phone sound"), field("Alert body", words, "optional"),
+      h("fieldset", { class: "panel" }, h("legend", {}, "Delivery"), h("div", { class: "grid" },
+        field("Alert title", title, "optional: alerts the person"), field("Alert body", words, "optional"),
         field("Priority", priority), field("Stale after", stale, "optional: 90s, 5m, 1h")))),
-    h("div", { class: "right" }, panel("Preview", preview, meter), panel("What would follow", verdicts), said,
+    h("div", { class: "right" }, panel("Preview", preview, meter), panel("What would happen", verdicts), said,
       h("div", { class: "buttons" }, send, ending)));
   add(place, [heading(before ? ["Change ", h("span", { class: "id" }, rest[0])] : "Compose"), page]);
 
@@ -99,7 +99,7 @@ export async function compose(place, { rest, query, signal }) {
       h("div", { class: `bar ${bytes > LIMIT ? "over" : ""}` }, h("i", { wide: `${Math.min(100, 100 * bytes / LIMIT)}%` })));
     if (!id.value) {
       send.disabled = true;
-      return fill(said, h("p", { class: "note" }, "An activity has an id of yours, such as an order's number."));
+      return fill(said, h("p", { class: "note" }, "Choose an id for the activity, such as an order's number."));
     }
     try {
       const answer = await call("PUT", `${address()}?dryRun=true&limit=100`, made, signal, unchanged);
@@ -107,18 +107,18 @@ export async function compose(place, { rest, query, signal }) {
       state.errors([]);
       attributes.errors([]);
       send.disabled = false;
-      fill(said, answer.changed ? null : h("p", { class: "note" }, "Nothing would change: it stands like this already."));
+      fill(said, answer.changed ? null : h("p", { class: "note" }, "Nothing would change: the activity is already like this."));
       fill(verdicts, h("p", {}, answer.summary ?? ""), answer.devices?.length ? table(["Phone", "Then", "Why"],
         answer.devices.map((device) => [h("span", {}, device.device, h("small", {}, device.user)),
-          badge(...courses[device.course] ?? [device.course]), device.reason.text]), "What would follow on each phone")
+          badge(...courses[device.course] ?? [device.course]), device.reason.text]), "What would happen on each phone")
         : h("p", { class: "note" }, "No phone of these people is known."));
     } catch (error) {
       if (error.name === "AbortError" || mine !== turn) return;
       send.disabled = true;
-      fill(verdicts, h("p", { class: "note" }, "Nothing: it would be refused."));
+      fill(verdicts, h("p", { class: "note" }, "Nothing: the server would refuse this state."));
       const list = error.errors ?? (error.pointer ? [error] : []);
       const left = before ? state.errors(list) : attributes.errors(state.errors(list));
-      fill(said, left.length || !list.length ? problem(error) : h("p", { class: "note" }, "Mend what is marked."));
+      fill(said, left.length || !list.length ? problem(error) : h("p", { class: "note" }, "Correct the marked fields."));
     }
   }
 

@@ -23,9 +23,9 @@ function finding(one) {
 
 export async function diagnose(place, { rest, query, signal }) {
   const device = h("input", { id: "device", required: true, autocomplete: "off", spellcheck: "false",
-    value: rest[0] ?? "", placeholder: "the app's id of the device" });
+    value: rest[0] ?? "", placeholder: "device id" });
   const activity = h("input", { id: "of", autocomplete: "off", spellcheck: "false",
-    value: query.get("activity") ?? "", placeholder: "all of them" });
+    value: query.get("activity") ?? "", placeholder: "all activities" });
   const result = h("div", { "aria-live": "polite" });
   const form = h("form", { class: "filters panel" }, h("label", { for: "device" }, "Phone", device),
     h("label", { for: "of" }, "Activity", activity), h("button", { class: "main", type: "submit" }, "Diagnose"));
@@ -42,9 +42,9 @@ export async function diagnose(place, { rest, query, signal }) {
     try {
       const answer = await get(`/v1/devices/${encodeURIComponent(device.value)}/diagnosis${about}`, signal);
       fill(result, panel(null, h("div", { class: "line" }, h("b", {}, answer.device),
-        answer.user && h("span", { class: "note" }, answer.user), badge(...answer.findings.length ? severities[answer.verdict] ?? [answer.verdict] : ["nothing is in the way", "good"]),
+        answer.user && h("span", { class: "note" }, answer.user), badge(...answer.findings.length ? severities[answer.verdict] ?? [answer.verdict] : ["no problem found", "good"]),
         moment(answer.at)), answer.findings.length ? h("ol", { class: "findings" }, answer.findings.map(finding))
-        : empty("Nothing stands between what is wanted and this phone.")));
+        : empty("Nothing prevents this phone from showing what it should.")));
     } catch (error) {
       if (error.name !== "AbortError") fill(result, problem(error));
     }
@@ -58,5 +58,5 @@ export async function diagnose(place, { rest, query, signal }) {
   fill(result, panel("Phones that are behind", behind.length ? h("ul", { class: "choices" }, behind.map(([view, device]) =>
     h("li", {}, h("a", { href: `#/diagnose/${encodeURIComponent(device.device)}?activity=${encodeURIComponent(view.activity)}` },
       `${device.device} · ${view.activity}`), h("span", { class: "note" }, device.reason.text))))
-    : empty("Of the activities that changed last, none is.")));
+    : empty("No phone is behind on the activities that changed last.")));
 }

@@ -106,7 +106,7 @@ export const empty = (...text) => h("p", { class: "empty" }, text);
 
 /** A problem as the API reports it. */
 export const problem = (error) =>
-  h("div", { class: "problem", role: "alert" }, h("strong", {}, error.title ?? "It did not work"), " ",
+  h("div", { class: "problem", role: "alert" }, h("strong", {}, error.title ?? "The request failed"), " ",
     error.detail ?? error.message, error.fix && h("span", { class: "fix" }, error.fix));
 
 /** Indented JSON. */

@@ -108,7 +108,7 @@ export function form(title, schema, part, given, hidden = []) {
         continue;
       }
       let value;
-      try { value = valueOf(field.element, field.found); } catch { throw new Error(`${field.name} is no JSON`); }
+      try { value = valueOf(field.element, field.found); } catch { throw new Error(`${field.name} is not valid JSON`); }
       if (value !== undefined && !Number.isNaN(value)) object[field.name] = value;
     }
     return object;
@@ -122,7 +122,7 @@ export function form(title, schema, part, given, hidden = []) {
   toggle.addEventListener("click", () => {
     if (isText()) {
       let object;
-      try { object = JSON.parse(raw.value); } catch { rawError.textContent = "This is no JSON."; return; }
+      try { object = JSON.parse(raw.value); } catch { rawError.textContent = "This is not valid JSON."; return; }
       for (const field of fields) {
         const value = object[field.name];
         if (field.element.type === "checkbox") field.element.checked = value === true;
@@ -145,8 +145,8 @@ export function form(title, schema, part, given, hidden = []) {
       rawError.textContent = "";
       if (!isText()) return fromFields();
       let value;
-      try { value = JSON.parse(raw.value); } catch (error) { rawError.textContent = error.message; throw new Error(`${title} is no JSON`); }
-      if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error(`${title} is an object`);
+      try { value = JSON.parse(raw.value); } catch (error) { rawError.textContent = error.message; throw new Error(`${title} is not valid JSON`); }
+      if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error(`${title} must be a JSON object`);
       return value;
     },
     /** Shows the server's errors at their fields. Returns the errors that have no field here. */

@@ -50,21 +50,21 @@ function budgets(first, last, minutes) {
       return passed < 0 ? count : passed;
     });
     const all = counts.reduce((total, count) => total + count, 0);
-    if (!all) return [h("dt", {}, title), h("dd", {}, `no push used it in ${minutes} min`)];
+    if (!all) return [h("dt", {}, title), h("dd", {}, `no push used this budget in ${minutes} min`)];
     const half = quantile(0.5, now.bounds, counts);
     const near = now.bounds.reduce((total, bound, range) => bound <= 0.1 ? total + counts[range] : total, 0);
     const words = `${Math.round(half * 100)} % left after half of ${number.format(all)} ${all === 1 ? "push" : "pushes"}`;
     return [h("dt", {}, title), h("dd", { class: "budget" },
       h("meter", { min: 0, max: 1, low: 0.1, optimum: 1, value: half, "aria-label": `${title}: ${words}` }), words,
-      near > 0 && badge(`${number.format(near)} near the end`, near / all > NEAR ? "bad" : "warn", over))];
+      near > 0 && badge(`${number.format(near)} left 10 % or less`, near / all > NEAR ? "bad" : "warn", over))];
   };
   const putOff = Math.max(0, (last?.startsPutOff ?? 0) - (first?.startsPutOff ?? 0));
   return [h("dl", { class: "facts" },
     row("High priority", "high", "These phones get further updates at low priority"),
     row("Starts", "start", "Further starts on these phones wait"),
-    h("dt", {}, "Starts put off"), h("dd", {}, putOff ? badge(number.format(putOff), "warn") : "none")),
-  h("p", { class: "note" }, "Our estimates of what a phone lets through: ", h("code", {}, "budgets"),
-    " of the policies. Of what it may get at once, after each push that used it.")];
+    h("dt", {}, "Starts postponed"), h("dd", {}, putOff ? badge(number.format(putOff), "warn") : "none")),
+  h("p", { class: "note" }, "Islet's estimates of what iOS still delivers to a phone, by ", h("code", {}, "budgets"),
+    " of the policies. The share is of what a phone may get at once, after each push that used the budget.")];
 }
 
 export async function now(place, { signal }) {
@@ -74,16 +74,16 @@ export async function now(place, { signal }) {
     rate: plot("Pushes", "per second", "/s", [{ name: "accepted", kind: "one" }, { name: "not accepted", kind: "bad" }]),
     lag: plot("From a change to APNs's answer, or to an attempt's failure", "seconds", "s",
       [{ name: "p50", kind: "one" }, { name: "p95", kind: "two" }, { name: "p99", kind: "three" }]),
-    queue: plot("Earliest due work waits", "seconds", "s", [{ name: "age", kind: "one" }]),
-    flight: plot("On their way", "pushes", "",
-      [{ name: "without an answer", kind: "one" }, { name: "waiting to leave", kind: "two" }]),
+    queue: plot("Wait of the earliest due work", "seconds", "s", [{ name: "age", kind: "one" }]),
+    flight: plot("Pushes in flight", "pushes", "",
+      [{ name: "without an answer", kind: "one" }, { name: "not sent yet", kind: "two" }]),
   };
   const state = h("div", { class: "beside" });
   const alerts = h("div", {}), errors = h("div", {}), ways = h("div", {}), running = h("div", {}, empty("…")), left = h("div", {});
   add(place, [heading("Now", state), alerts,
     h("div", { class: "tiles" }, Object.values(tiles).map((tile) => tile.element)),
     h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element)),
-    h("div", { class: "halves" }, panel("Not accepted, by reason", errors), panel("Ways to APNs", ways)),
+    h("div", { class: "halves" }, panel("Not accepted, by reason", errors), panel("Connections to APNs", ways)),
     h("div", { class: "halves" }, panel("Running now", running), panel("Budgets of phones", left))]);
 
   function draw() {
@@ -116,19 +116,19 @@ export async function now(place, { signal }) {
     const newest = points.at(-1);
     tiles.rate.show(newest.rate[0] === null ? "–" : `${+(newest.rate[0] + newest.rate[1]).toFixed(1)} /s`,
       `${number.format(all)} in ${minutes} min`);
-    tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} were not`
-      : "nothing was sent yet", all && good / all < 0.95 ? "bad" : "");
+    tiles.success.show(all ? `${+(100 * good / all).toFixed(1)} %` : "–", all ? `${number.format(all - good)} not accepted`
+      : "no push was sent yet", all && good / all < 0.95 ? "bad" : "");
     // An older figure would look healthy while nothing is sent.
     const [p50, p95, p99] = newest.quantiles;
     const attempts = newest.failed === 1 ? "attempt" : "attempts";
     const quiet = routes.length ? "pushes are held back" : last.queueAge > WINDOW ? "due work waits"
-      : "nothing was to be sent in the last minute";
+      : "no push was due in the last minute";
     tiles.lag.show(seconds(p95), p95 === null ? quiet
       : `p50 ${seconds(p50)}, p99 ${seconds(p99)}`
         + (newest.failed ? `; ${number.format(newest.failed)} ${attempts} failed` : ""),
     p99 > 10 || (p95 === null && routes.length) ? "bad" : "");
     tiles.queue.show(last.queueAge === undefined ? "–" : duration(last.queueAge), last.queueAge === undefined
-      ? "the database did not answer" : `${number.format(last.waiting ?? 0)} writes wait`, last.queueAge > 30 ? "bad" : "");
+      ? "the database did not answer" : `${number.format(last.waiting ?? 0)} writes are waiting`, last.queueAge > 30 ? "bad" : "");
 
     const reasons = Object.entries(between(samples[0].reasons, last.reasons)).filter(([, count]) => count)
       .sort((a, b) => b[1] - a[1]);
@@ -140,7 +140,7 @@ export async function now(place, { signal }) {
       h("dt", {}, "Streams in use"), h("dd", {}, `${last.streams} of ${number.format(last.streamLimit)}`),
       h("dt", {}, "Circuit"), h("dd", {}, routes.length
         ? routes.map((route) => badge(route.state === "halted" ? "halted" : "open", "bad", route.text))
-        : badge("closed: pushes leave", "good")),
+        : badge("closed: pushes are sent", "good")),
       h("dt", {}, "Memory"), h("dd", {}, last.memory ? `${number.format(Math.round(last.memory / 1e6))} MB` : "–"),
       h("dt", {}, "Server"), h("dd", {}, `${overview.version}, since `, moment(overview.startedAt))));
     fill(left, budgets(samples[0].budgets, last.budgets, minutes));
@@ -159,7 +159,7 @@ export async function now(place, { signal }) {
         h("strong", {}, `Pushes to ${route.environment} ${route.state === "halted" ? "are halted" : "wait"}`), " ",
         route.text, " next attempt ", moment(route.nextAttemptAt))),
       ...firing.map((alert) => h("div", { class: "problem", role: "alert" },
-        h("strong", {}, alert.summary), " ", badge(alert.severity === "page" ? "look now" : "to do", "bad", alert.name),
+        h("strong", {}, alert.summary), " ", badge(alert.severity === "page" ? "urgent" : "to do", "bad", alert.name),
         " since ", moment(alert.since), h("span", { class: "fix" }, alert.meaning))),
     ]);
   }
@@ -196,7 +196,7 @@ export async function now(place, { signal }) {
     if (news === shown) return goOn(running);
     shown = news;
     fill(running, newest.length ? [h("p", { class: "note" }, isPart
-      ? `The ${number.format(newest.length)} newest of those that run are on ${on} phones`
+      ? `The newest ${number.format(newest.length)} running activities are on ${on} phones`
       : `${number.format(newest.length)} running on ${on} phones`),
     table(["Activity", "Type", "Revision", "Phones", "Changed"], newest.slice(0, 8).map((row) => [
       h("a", { href: `#/activities/${encodeURIComponent(row.activity)}` }, row.activity), row.type, row.revision,

@@ -13,9 +13,9 @@ export async function phones(place, { rest, signal }) {
 
 async function choose(place, signal) {
   const newest = byChange((await get("/v1/activities?newest=true&limit=500")).activities).slice(0, 30);
-  add(place, [heading("Phones"), panel("Of which activity?", newest.length ? h("ul", { class: "choices" },
+  add(place, [heading("Phones"), panel("Choose an activity", newest.length ? h("ul", { class: "choices" },
     newest.map((row) => h("li", {}, h("a", { href: `#/phones/${encodeURIComponent(row.activity)}` }, row.activity), " ",
-      badge(row.type), " ", badge(row.phase, row.phase === "active" ? "good" : "calm")))) : empty("There is none yet."))]);
+      badge(row.type), " ", badge(row.phase, row.phase === "active" ? "good" : "calm")))) : empty("There is no activity yet."))]);
 }
 
 // Through time
@@ -50,7 +50,7 @@ export function screens(entries, count, at) {
       phone.state ??= states.get(entry.revision) ?? latest;
       phone.revision ||= entry.revision;
       phone.note = "";
-    } else if (entry.kind === "fallback") phone.note = "an ordinary notification went out in its place";
+    } else if (entry.kind === "fallback") phone.note = "an ordinary notification was sent instead";
   }
   for (const phone of phones.values()) {
     if (phone.look === "active" && phone.stale && phone.stale * 1000 <= at) phone.look = "stale";
@@ -70,8 +70,8 @@ async function through(place, id, signal) {
   let [view, entries] = await ask();
   const slider = h("input", { id: "time", type: "range", min: 1, max: Math.max(1, entries.length), value: entries.length });
   const now = h("output", { for: "time" }), row = h("div", { class: "phones" });
-  const cut = h("span", { hidden: true }, ` Of the newest ${number.format(READ)} entries: a phone without one among them is `
-    + "drawn as it is now, and not at other times.");
+  const cut = h("span", { hidden: true }, ` Only the newest ${number.format(READ)} entries are read: a phone that has none of them is `
+    + "drawn as it is now, and not at earlier times.");
   const step = (by) => { slider.value = +slider.value + by; draw(); };
   add(place, [heading(h("span", { class: "id" }, id), h("a", { class: "button quiet",
     href: `#/activities/${encodeURIComponent(id)}` }, "Timeline"), visitor.simulator && h("a", { class: "button quiet",
@@ -79,8 +79,8 @@ async function through(place, id, signal) {
   h("div", { class: "travel panel" }, h("label", { for: "time" }, "Time"),
     h("button", { type: "button", "aria-label": "Earlier", onclick: () => step(-1) }, "‹"), slider,
     h("button", { type: "button", "aria-label": "Later", onclick: () => step(1) }, "›"), now), row,
-  h("p", { class: "note" }, "Drawn from what APNs accepted and phones reported, by the type's ", h("code", {}, "view"),
-    " in the configuration: the app's own design is not known here.", cut)]);
+  h("p", { class: "note" }, "Drawn from what APNs accepted and phones reported, as the type's ", h("code", {}, "view"),
+    " in the configuration says. The app's own design is not known here.", cut)]);
 
   function draw() {
     cut.hidden = entries.length < READ;
@@ -97,7 +97,7 @@ async function through(place, id, signal) {
       const isOlder = newest && !one?.state && entries.length >= READ;
       const state = isOlder ? known(device, view, told.states) : one?.look && one.look !== "away" && one.state;
       const detail = newest ? device.reason?.text : one ? `revision ${one.revision}`
-        : entries.length < READ ? "nothing sent yet" : "nothing in the entries that were read";
+        : entries.length < READ ? "nothing sent yet" : "no entry among those that were read";
       return phone({
         name: device.device, at, detail: one?.note || detail, cards: state ? [{ type: types.get(view.type), state,
           attributes: view.attributes, look: isOlder ? "active" : one.look }] : [],
@@ -124,12 +124,12 @@ async function through(place, id, signal) {
 const control = (method, rest, body) => call(method, `/console/simulator/v1/${rest}`, body);
 
 const actions = [
-  ["Open the app", "foreground", "The person opens it"], ["Kill the app", "kill", "iOS ends its process"],
-  ["Force quit", "forceQuit", "The person swipes it out of the app switcher"],
-  ["Tap Allow", "allow", "Update tokens are handed out from now on"],
+  ["Open the app", "foreground", "The person opens the app"], ["Kill the app", "kill", "iOS ends the app's process"],
+  ["Force quit", "forceQuit", "The person swipes the app out of the app switcher"],
+  ["Tap Allow", "allow", "The app receives update tokens from now on"],
   ["Swipe away", "swipe", "The person removes the cards"],
   ["Rotate the token", "rotateUpdateToken", "iOS replaces the update tokens"],
-  ["Spend the budget", "spendBudget", "Nothing more of high priority gets through for an hour"],
+  ["Spend the budget", "spendBudget", "No high-priority push is delivered for an hour"],
 ];
 
 async function simulated(place, signal) {
@@ -142,12 +142,12 @@ async function simulated(place, signal) {
   };
   const name = h("input", { id: "new-phone", required: true, placeholder: "carol", autocomplete: "off", maxlength: 40 });
   const system = h("select", { id: "new-system" }, ["18.1", "17.2", "16.4"].map((one) => h("option", { value: one }, `iOS ${one}`)));
-  const form = h("form", { class: "filters panel" }, h("label", { for: "new-phone" }, "A phone of", name),
+  const form = h("form", { class: "filters panel" }, h("label", { for: "new-phone" }, "New phone of", name),
     h("label", { for: "new-system" }, "System", system), h("button", { type: "submit" }, "Add"),
     h("span", { class: "spacer" }),
     [["1 minute", 60], ["1 hour", 3600], ["8 hours", 28800]].map(([text, seconds]) => h("button", { type: "button",
-      class: "quiet", title: "The phones' clocks go on; the server's does not",
-      onclick: () => act(() => control("POST", "clock/advance", { seconds }), `${text} went by`) }, `Let ${text} pass`)));
+      class: "quiet", title: "Sets the phones' clocks forward, not the server's",
+      onclick: () => act(() => control("POST", "clock/advance", { seconds }), `${text} passed`) }, `Let ${text} pass`)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     act(() => control("POST", "phones", { id: name.value, user: name.value, iOS: system.value, appState: "foreground",
@@ -184,7 +184,7 @@ async function simulated(place, signal) {
       if (news === made.seen) continue;
       made.seen = news;
       const detail = [lockScreen.appState, lockScreen.isOnline ? null : "offline",
-        lockScreen.waitingReports ? `${lockScreen.waitingReports} reports wait` : null].filter(Boolean).join(", ");
+        lockScreen.waitingReports ? `${lockScreen.waitingReports} reports are waiting` : null].filter(Boolean).join(", ");
       fill(made.screen, phone({
         name: id, detail, at, off: lockScreen.isOnline ? null : "offline",
         cards: lockScreen.cards.map((one) => ({

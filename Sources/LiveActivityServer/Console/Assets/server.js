@@ -28,7 +28,7 @@ export async function call(method, path, body, signal, given = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { title: "The server does not answer", detail: "It may be restarting; the page tries again." });
+    throw new Problem(0, { title: "The server does not answer", detail: "The server may be restarting. The page tries again." });
   }
   const text = await response.text();
   let value = {};

@@ -35,26 +35,26 @@ export async function settings(place, { signal }) {
   if (may("backend") || may("admin")) {
     try {
       const list = await get("/v1/keys", signal);
-      fill(keys, table(["Key", "Scope", "Name", "State", "Made", "Last used", "Ends"], list.keys.map((key) => [
+      fill(keys, table(["Key", "Scope", "Name", "State", "Created", "Last used", "Expires"], list.keys.map((key) => [
         h("code", {}, `islet_${key.id}_…`), badge(key.scope), key.name ?? "–",
         badge(key.standing, key.standing === "valid" ? "good" : "bad"), moment(key.createdAt), moment(key.usedAt),
         key.expiresAt ? moment(key.expiresAt) : "never"]), "API keys"), h("p", { class: "note" },
-      "Made and revoked with ", h("code", {}, "islet keys"), "; a key itself is shown once, when it is made."));
+      "Create and revoke keys with ", h("code", {}, "islet keys"), ". A key is shown only once, when it is created."));
     } catch (error) {
       if (error.name === "AbortError") return;
       fill(keys, problem(error));
     }
-  } else fill(keys, empty("A key of the scope ", h("code", {}, visitor.scope), " does not see the keys."));
+  } else fill(keys, empty("A key of the scope ", h("code", {}, visitor.scope), " cannot list keys."));
 
   if (!may("read")) return;
   const all = await activityTypes();
   fill(types, [...all.values()].map((type) => panel(type.type, h("div", { class: "type" },
     h("div", {}, h("dl", { class: "facts" }, h("dt", {}, "Swift type"), h("dd", {}, h("code", {}, type.attributesType)),
-      h("dt", {}, "Named by"), h("dd", {}, type.activityIDAttribute ? h("code", {}, type.activityIDAttribute) : "its id alone"),
+      h("dt", {}, "Activity id attribute"), h("dd", {}, type.activityIDAttribute ? h("code", {}, type.activityIDAttribute) : "none"),
       h("dt", {}, "States come from"), h("dd", {}, type.isProvided ? "a provider" : "the backend's calls")),
     type.view && h("div", { class: "sample" }, card({ type, state: sample(type.contract?.contentState),
       attributes: sample(type.contract?.attributes), look: "active" })),
-    h("details", {}, h("summary", {}, "Contract"), type.contract ? json(type.contract) : empty("None: any object is taken."))),
+    h("details", {}, h("summary", {}, "Contract"), type.contract ? json(type.contract) : empty("None: the server accepts any object."))),
     h("details", { open: all.size === 1 }, h("summary", {}, "Policy"), h("dl", { class: "facts" }, values(type.policy))),
     whatIf(type, signal)))));
 }

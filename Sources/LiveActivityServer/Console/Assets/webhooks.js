@@ -32,7 +32,7 @@ function endpoint(row, said, look) {
       row.since && h("span", { class: "note" }, "since ", moment(row.since)), row.reason && h("span", {}, row.reason)),
     row.fix && h("p", { class: "fix" }, row.fix),
     h("dl", { class: "facts" },
-      h("dt", {}, "Is told"), h("dd", {}, row.kinds ? row.kinds.join(", ") : "everything"),
+      h("dt", {}, "Receives"), h("dd", {}, row.kinds ? row.kinds.join(", ") : "everything"),
       h("dt", {}, "Behind"), h("dd", {}, number.format(row.behind)),
       h("dt", {}, "Waiting"), h("dd", {}, number.format(row.waiting)),
       h("dt", {}, "Given up"), h("dd", {}, row.dead
@@ -75,9 +75,9 @@ async function dead(place, name, signal) {
   let after = "";
   const look = async () => {
     const answer = await get(of(name, `/dead?limit=100${after && `&after=${encodeURIComponent(after)}`}`), signal);
-    if (!answer.dead.length) { fill(rows, empty(after ? "No more." : "Nothing was given up.")); return; }
-    fill(rows, may_ && h("p", {}, action("Replay all", `Replay all events that ${name} was not told`, said, replay(), look), " ",
-      action("Discard all", `Discard all events that ${name} was not told`, said, discard(), look)),
+    if (!answer.dead.length) { fill(rows, empty(after ? "No more events." : "No event was given up.")); return; }
+    fill(rows, may_ && h("p", {}, action("Replay all", `Replay all events that ${name} did not receive`, said, replay(), look), " ",
+      action("Discard all", `Discard all events that ${name} did not receive`, said, discard(), look)),
       table(["Event", "What", "Activity", "Happened", "Tries", "Given up", "Last failure", ""], answer.dead.map((row) => [
         row.id, row.event?.type ?? "erased", row.event?.activity
           ? h("a", { href: `#/activities/${encodeURIComponent(row.event.activity)}` }, row.event.activity) : "–",

@@ -3,11 +3,11 @@
 import { duration, fill, h, number, problem, say, table } from "./dom.js";
 import { call } from "./server.js";
 
-const counts = { sent: "Changes that went out", together: "Changes that went out with a later one",
-  unsent: "Changes that did not go out" };
-const delays = { p50: "Delay, half no longer than", p95: "Delay, 95 of 100 no longer than", longest: "Delay, the longest" };
+const counts = { sent: "Changes that were sent", together: "Changes that were sent with a later one",
+  unsent: "Changes that were not sent" };
+const delays = { p50: "Delay, median", p95: "Delay, 95th percentile", longest: "Delay, longest" };
 const names = { pushes: "Pushes", starts: "Starts", updates: "Updates", ends: "Ends", fallbacks: "Notifications instead",
-  high: "High priority", low: "Low priority", alerts: "Pushes with an alert", endedIdle: "Activities ended, set by nobody",
+  high: "High priority", low: "Low priority", alerts: "Pushes with an alert", endedIdle: "Activities ended because nobody set them",
   refused: "Changes refused" };
 
 /** The figures as rows: name, recorded, present policy, tried policy, difference. Rows of zeros are left out. */
@@ -23,7 +23,7 @@ function rows({ sent, now, then }) {
       h("td", {}, Math.abs(difference) < 1e-9 ? "same" : `${difference < 0 ? "−" : "+"}${words(Math.abs(difference))}`)));
   };
   for (const name of ["pushes", "starts", "updates", "ends", "fallbacks", "high", "low"]) add(names[name], (one) => one[name]);
-  add("Lowered: high priority a short while ago", (one) => one.lowered?.byInterval);
+  add("Lowered: high priority used a short time ago", (one) => one.lowered?.byInterval);
   add("Lowered: budget used up", (one) => one.lowered?.byBudget);
   add(names.alerts, (one) => one.alerts);
   for (const [name, title] of Object.entries(counts)) add(title, (one) => one.changes[name]);
@@ -56,20 +56,20 @@ export function whatIf(type, signal) {
   const hours = h("select", { id: `${id}-hours` }, [1, 6, 12, 24].map((one) =>
     h("option", { value: one, selected: one === 24 }, `the last ${one === 1 ? "hour" : `${one} hours`}`)));
   const said = h("div", { id: `${id}-said`, class: "said" }), result = h("div", {});
-  const send = h("button", { type: "submit", class: "main" }, "Play it");
+  const send = h("button", { type: "submit", class: "main" }, "Run");
   const form = h("form", { class: "whatif" },
-    h("div", { class: "field" }, h("label", { for: id }, "Words of the policy that would change",
-      h("small", {}, "JSON; null takes one away")), words),
-    h("div", { class: "field" }, h("label", { for: hours.id }, "On"), hours), h("div", { class: "buttons" }, send), said,
+    h("div", { class: "field" }, h("label", { for: id }, "Keys of the policy that would change",
+      h("small", {}, "JSON; null removes a key")), words),
+    h("div", { class: "field" }, h("label", { for: hours.id }, "Period"), hours), h("div", { class: "buttons" }, send), said,
     result);
 
   function show(answer) {
     const some = `${number.format(answer.changes)} changes of ${number.format(answer.activities)} activities on `
       + `${number.format(answer.phones)} phones`;
-    fill(result, h("p", {}, `Played: ${some}${answer.isPart ? ", the newest; there were more" : ""}.`),
-      table(["", "As it was", "Played: now", "Played: then", "Difference"], rows(answer), `What ${type.type} would have sent`),
-      h("details", {}, h("summary", {}, "What is not known"), h("ul", {}, answer.unknown.map((one) => h("li", {}, one)))));
-    say(`${some}: ${answer.now.pushes} pushes now, ${answer.then.pushes} then`);
+    fill(result, h("p", {}, `Replayed: ${some}${answer.isPart ? ", only the newest" : ""}.`),
+      table(["", "Recorded", "Present policy", "Changed policy", "Difference"], rows(answer), `What ${type.type} would have sent`),
+      h("details", {}, h("summary", {}, "What is not recorded, and what is assumed instead"), h("ul", {}, answer.unknown.map((one) => h("li", {}, one)))));
+    say(`${some}: ${answer.now.pushes} pushes under the present policy, ${answer.then.pushes} under the changed one`);
   }
 
   form.addEventListener("submit", async (event) => {
@@ -84,7 +84,7 @@ export function whatIf(type, signal) {
       return fill(said, h("div", { class: "problem", role: "alert" }, h("strong", {}, "This is not JSON"), " ", error.message));
     }
     send.disabled = true;
-    fill(said, h("p", { class: "note", role: "status" }, "Playing…"));
+    fill(said, h("p", { class: "note", role: "status" }, "Running…"));
     try {
       const answer = await call("POST", `/v1/types/${encodeURIComponent(type.type)}/what-if`,
         { policy, hours: Number(hours.value) }, signal);
@@ -98,5 +98,5 @@ export function whatIf(type, signal) {
       send.disabled = false;
     }
   });
-  return h("details", { class: "trial" }, h("summary", {}, "What if it were another?"), form);
+  return h("details", { class: "trial" }, h("summary", {}, "Try another policy"), form);
 }
