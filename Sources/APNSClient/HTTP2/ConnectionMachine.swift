@@ -317,7 +317,7 @@ struct ConnectionMachine {
     mutating func settle(_ place: Int, unanswered detail: @autoclosure () -> String) {
         guard let partial = ring[place].partial else { return settle(place, .unknown(detail())) }
         switch partial.headers.status {
-        case 400, 403: settle(place, .refused("APNs answered \(partial.headers.status)" with a truncated reason"))
+        case 400, 403: settle(place, .refused("APNs answered \(partial.headers.status) with a truncated reason"))
         default: settleRefusal(place)
         }
     }

@@ -300,7 +300,7 @@ extension Finding.ID {
         .webhookUnreachable: Entry(
             .webhook, .failed, "no connection could be made, or TLS failed",
             "check the endpoint, the firewall, and the endpoint's certificate: the system's roots must trust it. "
-                + "Undelivered events are retried for three days"),
+                + "An event is given up after 30 tries or a day"),
         .webhookNotChecked: Entry(
             .webhook, .skipped, "offline"),
     ]
