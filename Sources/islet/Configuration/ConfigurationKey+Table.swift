@@ -249,7 +249,7 @@ extension ConfigurationKey {
             "The first line. A place names a value of the content state, else of the attributes."),
         ConfigurationKey(
             "subtitle", .text("text with places"), .optional(#""{/status}, {/eta|a few} min""#),
-            "The second line."),
+            "Second line of the notification."),
         ConfigurationKey(
             "progress", .text("JSON Pointer"), .optional("/progress"), "A number from 0 to 1, or to 100: a bar."),
         ConfigurationKey(

@@ -76,9 +76,9 @@ struct TraceExporter: Service {
         }
         if problem != nil { health.lost += spans.count }
         if let problem, health.problem == nil {
-            logger.warning("traces are not taken", metadata: ["error": "\(problem)"])
+            logger.warning("trace export failed", metadata: ["error": "\(problem)"])
         } else if problem == nil, health.lost > 0 {
-            logger.notice("traces are taken again", metadata: ["spansLost": "\(health.lost)"])
+            logger.notice("trace export recovered", metadata: ["spansLost": "\(health.lost)"])
             health.lost = 0
         }
         health.problem = problem

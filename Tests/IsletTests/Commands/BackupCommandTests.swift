@@ -15,7 +15,7 @@ import Testing
             #expect(backup.output.firstMatch(of: /^copy\.db: [0-9.]+ kB, [0-9]+ pages, in [0-9.]+ s\n/) != nil)
             #expect(backup.output.hasSuffix("holds 0 activities and 0 devices\n"))
             let again = try await Execution.of(["backup", "copy.db"], in: folder)
-            #expect(again.code == 1 && again.errors.hasPrefix("Error: copy.db is there already: "))
+            #expect(again.code == 1 && again.errors.hasPrefix("Error: copy.db already exists: "))
             #expect(try await Execution.of(["backup", "copy.db", "--overwrite"], in: folder).code == 0)
             let served = try await Execution.of(["restore", "copy.db"], in: folder)
             #expect(served.code == 1 && served.errors.contains("is in use: stop the process that uses it"))

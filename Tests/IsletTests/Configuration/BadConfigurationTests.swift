@@ -199,7 +199,7 @@ struct BadConfigurationTests {
         Case(Sample.file(policy: "{highWhen: {pointer: /status}}"), "\(policy)/highWhen/values", "missing"),
         Case(
             Sample.file(policy: "{startAlert: {title: '{/name}'}}"), "\(policy)/startAlert/title",
-            "may turn out empty"),
+            "the title may be empty"),
         Case(Sample.file(policy: "{startAlert: {title: a, body: '{'}}"), "\(policy)/startAlert/body", "`{` begins"),
         Case(
             Sample.file(policy: "{startStaleAfter: 5m}"), "\(policy)/startStaleAfter", "longer than startWindow (5m)"),

@@ -48,7 +48,7 @@ struct WebhookConfigurationTests {
         let file = Sample.file(apps: "[\(Sample.app().dropLast()), webhooks: [{\(Self.good), kinds: [ended, held]}]}]")
         let settings = try folder.load(file, ["SECRET": Self.secret])
         let lines = ConfigurationReport(settings: settings, variables: [:], files: .machine).lines
-        #expect(lines.contains("  webhook backend: tells held, ended to https://a.example.com/x"))
+        #expect(lines.contains("  webhook backend: sends held, ended to https://a.example.com/x"))
         #expect(!lines.joined().contains("AAAA"))
     }
 }

@@ -145,7 +145,7 @@ struct DiagnosisTests {
         Case(.certificate, .warning, "valid for 3 more days") {
             $0.certificateEndsAt = now + .seconds(3 * 86_400 + 60)
         },
-        Case(.certificate, .failed, "has expired") { $0.certificateEndsAt = now },
+        Case(.certificate, .failed, "expired on") { $0.certificateEndsAt = now },
         Case(.people, .failed, "no JSON object") { $0.addresses = [address(.people, .unreachable("no JSON object"))] },
         Case(.provider, .failed, "is private") { $0.addresses = [address(.provider, .place("is private"))] },
         Case(.provider, .failed, "no connection") {

@@ -107,7 +107,7 @@ struct ProjectDoctorTests {
             "CODE_SIGN_ENTITLEMENTS: no entitlements file is named"),
         Change(
             .entitlementAbsent, in: PizzaProject.entitlements, "aps-environment", "environment",
-            "App/PizzaApp.entitlements aps-environment: is not there"),
+            "App/PizzaApp.entitlements aps-environment: is missing"),
         Change(
             .entitlementWrong, in: PizzaProject.entitlements, "development", "sandbox", ":5 aps-environment: is `sa"),
         Change(.entitlementWrong, in: PizzaProject.entitlements, "development", "$(NONE)", "which has no value"),
@@ -143,7 +143,7 @@ struct ProjectDoctorTests {
         Change(.projectSettingUnknown, own, "INFOPLIST_FILE = \"$(NONE)/Info.plist\";", "unknown settings"),
         Change(.projectWithoutApp, "product-type.application", "product-type.tool", "there is no app in "),
         Change(.projectWithoutApp, "SDKROOT = iphoneos", "SDKROOT = macosx", "there is no app in "),
-        Change(.serverApp, "= com.example.pizza;", "= com.example.pasta;", "com.example.pasta is not there"),
+        Change(.serverApp, "= com.example.pizza;", "= com.example.pasta;", "com.example.pasta is not configured"),
     ]
 
     @Test(arguments: changes) func `one thing changed is one finding`(_ change: Change) throws {

@@ -87,7 +87,7 @@ struct WatchScreenTests {
         screen.trouble = "nobody answers"
         let lines = screen.lines(.init(columns: 40, phones: 3, entries: 0))
         #expect(lines[2...3] == ["! APNs refuses the key", "! nobody answers"])
-        #expect(lines.contains("live 40, starting 2, and 960 that are n…") && lines.contains("and 997 more"))
+        #expect(lines.contains("live 40, starting 2, and 960 not counted") && lines.contains("and 997 more"))
         #expect(lines.allSatisfy { $0.count <= 40 })
         #expect(lines.count { $0.hasPrefix("p") } == 3)
     }
