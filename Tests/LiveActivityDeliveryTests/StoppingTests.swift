@@ -86,7 +86,7 @@ struct StoppingTests {
                     await stage.until { stage.store.now.failures >= count }
                     await stage.clock.advanceToSleeper(.seconds(1))
                 }
-                await stage.until { stage.logs.lines.contains { $0.text.contains("given up") } }
+                await stage.until { stage.logs.lines.contains { $0.text.contains("discarded") } }
                 stage.store.set { $0.failsSettlements = false }
                 sender.release()
                 #expect(try await stage.lane()?.flight != nil)
