@@ -26,8 +26,8 @@ import Testing
         ])
         #expect(
             text == #"""
-                # HELP islet_apns_clock_skew_seconds How far APNs's clock is ahead of this machine's, by its \#
-                last answer.
+                # HELP islet_apns_clock_skew_seconds Time by which APNs's clock is ahead of this machine's, by \#
+                its last answer.
                 # TYPE islet_apns_clock_skew_seconds gauge
                 islet_apns_clock_skew_seconds{environment="sandbox"} -0.5
                 # HELP islet_http_requests_total Requests answered, by route template. \#
