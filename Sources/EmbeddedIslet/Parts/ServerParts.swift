@@ -207,8 +207,7 @@ package struct ServerParts: Sendable {
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
-        // Pruning waits until APNs has said the time: by a clock that is ahead, everything would be old enough to
-        // erase.
+        // Pruning waits until APNs has said the time: by a clock that is ahead, everything is old enough to erase.
         let pruner = Pruner(
             time: time, logger: logger,
             mayPrune: { [clock] in

@@ -73,11 +73,7 @@ extension Problem {
             self.init(error)
             if !sizes.isEmpty { self.sizes = sizes.map(ProblemDetails.FieldSize.init) }
         case .contractViolation(let violation): self.init(violation)
-        case .audienceTooLarge(let limit):
-            self.init(
-                .audienceTooLarge, "one call names, or replaces, at most \(limit) users", pointer: "/audience/users",
-                expected: "at most \(limit) users",
-                fix: "change a larger audience page by page: POST /v1/activities/{activity}/audience")
+        case .audienceTooLarge(let limit): self = Self.audienceTooLarge(limit)
         case .deadToken: self = Self.tokenIsDead
         case .unknownType(let type):
             self.init(
@@ -106,6 +102,13 @@ extension Problem {
                 pointer: "/activity",
                 fix: "report `activity`, or the card's `attributes`")
         }
+    }
+
+    private static func audienceTooLarge(_ limit: Int) -> Problem {
+        Problem(
+            .audienceTooLarge, "one call names, or replaces, at most \(limit) users", pointer: "/audience/users",
+            expected: "at most \(limit) users",
+            fix: "change a larger audience page by page: POST /v1/activities/{activity}/audience")
     }
 
     private static func taken(_ id: DeviceID) -> Problem {
