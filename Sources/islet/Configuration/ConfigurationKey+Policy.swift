@@ -107,8 +107,8 @@ extension ConfigurationKey {
             "frequentPerDay", defaults.budgets.highFrequent.perDay,
             "High-priority updates and ends per day for "
                 + "these phones."),
-        number("startsPerHour", defaults.budgets.start.perHour, "Starts per hour."),
-        number("startsPerDay", defaults.budgets.start.perDay, "Starts per day."),
+        number("startsPerHour", defaults.budgets.start.perHour, "Number of starts per hour."),
+        number("startsPerDay", defaults.budgets.start.perDay, "Number of starts per day."),
         ConfigurationKey(
             "reserve", .scalar("0 to 90"), .defaulted("\(defaults.budgets.high.reserve)"),
             "Percentage of the high-priority pushes that is reserved for alerts and ends."),
