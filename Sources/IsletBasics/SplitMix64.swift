@@ -1,6 +1,6 @@
 /// A generator of reproducible random numbers: SplitMix64, after Steele, Lea and Flood (2014). Not for secrets.
 ///
-/// The same seed gives the same numbers.
+/// Two generators with one seed give equal numbers.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     /// Distance between two states: 2⁶⁴ divided by the golden ratio. Seeds that are this far apart begin separate
     /// streams.

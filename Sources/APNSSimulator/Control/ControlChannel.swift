@@ -5,8 +5,8 @@ internal import NIOCore
 
 /// A channel for Hummingbird's HTTP/1.1 whose connections may be dropped between being accepted and being served.
 ///
-/// That happens when the server ends at that moment. Without this type swift-nio would terminate the process, because
-/// the connection was never finished.
+/// A server that ends at that moment drops them. Without this type swift-nio would terminate the process, because the
+/// connection was never finished.
 struct ControlChannel: ServerChildChannel {
     /// A connection that closes when it is no longer referenced.
     final class Accepted: ServerChildChannelValue {

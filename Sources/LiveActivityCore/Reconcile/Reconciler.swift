@@ -129,7 +129,7 @@ package enum Reconciler {
 
     /// Delays a push to the next second if it would repeat the card's timestamp, because iOS would ignore it.
     ///
-    /// That happens where the clock was set back by more than seven hours. No allowed timestamp is then greater than
+    /// A clock that was set back by more than seven hours causes such a push: no allowed timestamp is then greater than
     /// the card's.
     private static func inItsOwnSecond(_ decision: Decision, _ card: CardMachine, _ now: UnixTime) -> Decision {
         guard case .send = decision else { return decision }

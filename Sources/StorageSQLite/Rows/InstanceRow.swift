@@ -267,7 +267,7 @@ extension CardColumns {
 
     /// Converts a row of format 0.
     ///
-    /// That format had one instant for everything that a phone waits for. It did not record the state before a refused
+    /// Format 0 had one instant for everything that a phone waits for. It did not record the state before a refused
     /// start. One flag meant both that a second card was started and that one must be ended.
     private mutating func readAsFormat1() {
         if endsOther, let startedAt, timestamp >= (startedAt + Reconciler.renewalAge).seconds {
