@@ -63,10 +63,13 @@ extension Sending {
     }
 
     /// Returns why no connection can be made. On a busy machine the first attempt may take longer than the first push.
-    func connectFailure(_ client: APNSClient) async throws -> PushFailure? {
+    /// With `reason`, an attempt that ended for another reason, such as a late answer of TCP, is followed by the next.
+    func connectFailure(_ client: APNSClient, naming reason: String = "") async throws -> PushFailure? {
         for number in 1...30 {
             let failure = await failure(client, try push(number, within: 1))
-            if failure?.code != .cannotConnect || failure?.detail == client.status.first?.lastError { return failure }
+            if failure?.code != .cannotConnect { return failure }
+            guard let failure, failure.detail == client.status.first?.lastError else { continue }
+            if reason.isEmpty || failure.detail.contains(reason) { return failure }
         }
         return nil
     }

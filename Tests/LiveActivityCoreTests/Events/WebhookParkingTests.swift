@@ -52,8 +52,9 @@ struct WebhookParkingTests {
     }
 
     /// 3000 events of activity 1, which the endpoint refuses. Every hundredth event is of another activity.
-    private static let events = (1...3000).map { number in
-        event(EventNumber(number), of: number % 100 == 0 ? 1 + ActivityNumber(number) : 1)
+    private static let events = (1...3000).map { (number: Int) in
+        let activity: ActivityNumber = number.isMultiple(of: 100) ? ActivityNumber(number + 1) : 1
+        return event(EventNumber(number), of: activity)
     }
 
     @Test func `an activity that is refused for days leaves the others their room, and the endpoint stays on`() throws {
@@ -116,7 +117,7 @@ struct WebhookParkingTests {
             stored.write(&queue)
             now = now + .seconds(1)
         }
-        #expect(told == (1...900).map(EventNumber.init).filter { $0 % 100 != 0 })
+        #expect(told == (1...900).filter { !$0.isMultiple(of: 100) }.map { EventNumber($0) })
         #expect(queue.refills.isEmpty && stored.place.position == 900)
     }
 

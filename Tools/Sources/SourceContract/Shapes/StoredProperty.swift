@@ -55,11 +55,8 @@ extension ContractSource {
 extension PatternBindingSyntax {
     /// `true` if it has no accessors, or only observers.
     fileprivate var isStored: Bool {
-        switch accessorBlock?.accessors {
-        case nil: true
-        case .getter: false
-        case .accessors(let list):
-            list.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
-        }
+        guard let accessorBlock else { return true }
+        guard case .accessors(let list) = accessorBlock.accessors else { return false }
+        return list.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
     }
 }
