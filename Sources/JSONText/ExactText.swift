@@ -10,7 +10,12 @@ struct ExactText: Hashable {
     }
 
     static func == (left: ExactText, right: ExactText) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        let (left, right) = (left.text.utf8, right.text.utf8)
+        guard left.count == right.count else { return false }
+        let isSame = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+        }
+        return isSame.flatMap(\.self) ?? left.elementsEqual(right)
     }
 
     func hash(into hasher: inout Hasher) {

@@ -62,6 +62,8 @@ public struct JSONObject: Sendable, Sequence, ExpressibleByDictionaryLiteral {
         return members.firstIndex { ExactText($0.key) == wanted }
     }
 
+    func value(at position: Int) -> JSONValue { members[position].value }
+
     private mutating func remove(at position: Int) {
         members.remove(at: position)
         positions = [:]

@@ -8,7 +8,7 @@ extension SQLiteStore: KeyStore {
     }
 
     package func key(_ id: String) async throws(StorageError) -> APIKeyRecord? {
-        try await query { sql in
+        try await briefQuery { sql in
             var found: APIKeyRecord?
             try sql.query("SELECT \(APIKeyRecord.list) FROM api_key WHERE id = ?", [.text(id)]) { row in
                 found = try APIKeyRecord(&row)

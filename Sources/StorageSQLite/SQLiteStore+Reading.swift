@@ -4,11 +4,28 @@ package import LiveActivityStorage
 
 extension SQLiteStore: ReadStore {
     package func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState? {
-        try await query { sql in
+        try await briefQuery { sql in
             let snapshot = try SnapshotLoader.snapshot(of: [.activity(app, id)], sql)
             return snapshot.activityNumbers[.init(app, id)].flatMap { snapshot.state(of: $0) }
         }
     }
+
+    package func activityWithPhones(
+        _ app: BundleID, _ id: ActivityID
+    ) async throws(StorageError) -> (state: ActivityState, phones: [PhoneSituation]?)? {
+        try await briefQuery { sql in
+            var snapshot = try SnapshotLoader.snapshot(of: [.activity(app, id)], sql)
+            guard let state = snapshot.activityNumbers[.init(app, id)].flatMap({ snapshot.state(of: $0) }) else {
+                return nil
+            }
+            guard state.phones <= Self.fewPhones else { return (state, nil) }
+            let phones = try Self.phones(of: state.record, after: -1, limit: Self.fewPhones, sql, &snapshot)
+            return (state, phones)
+        }
+    }
+
+    /// Maximum number of phones whose load counts as brief.
+    private static let fewPhones = 32
 
     package func phones(
         of activity: ActivityNumber, after: DeviceKey, limit: Int
@@ -16,15 +33,21 @@ extension SQLiteStore: ReadStore {
         try await query { sql in
             var snapshot = Snapshot()
             try SnapshotLoader.fetchActivities([activity], sql, &snapshot)
-            guard let type = snapshot.activities[activity]?.type else { return [] }
-            let phones = PhoneLoader(sql: sql)
-            let keys = try phones.load(
-                where: "i.activity = ? AND i.dk > ? ORDER BY i.dk LIMIT ?",
-                [.int(activity), .int(after), .int(Int64(limit))], &snapshot)
-            try phones.loadStarts(keys, &snapshot)
-            let draft = Draft(snapshot)
-            return keys.compactMap { draft.phone($0, type: type) }
+            guard let record = snapshot.activities[activity] else { return [] }
+            return try Self.phones(of: record, after: after, limit: limit, sql, &snapshot)
         }
+    }
+
+    private static func phones(
+        of activity: ActivityRecord, after: DeviceKey, limit: Int, _ sql: Statements, _ snapshot: inout Snapshot
+    ) throws -> [PhoneSituation] {
+        let phones = PhoneLoader(sql: sql)
+        let keys = try phones.load(
+            where: "i.activity = ? AND i.dk > ? ORDER BY i.dk LIMIT ?",
+            [.int(activity.number), .int(after), .int(Int64(limit))], &snapshot)
+        try phones.loadStarts(keys, &snapshot)
+        let draft = Draft(snapshot)
+        return keys.compactMap { draft.phone($0, type: activity.type) }
     }
 
     package func history(

@@ -19,6 +19,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     let sealer: TokenSealer?
     /// Path of the key ring that was created for a new database, or `nil`.
     package let madeTokenKeys: String?
+    private let readers: ReaderQueue
     private let lock: ProcessLock?
     /// Time of the newest future change that `pullBack` has handled, in milliseconds.
     let timesAhead = Mutex<Int64>(0)
@@ -84,6 +85,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         refreshWakeUps = refreshes
         refreshContinuation = refreshDue
         let subscribers = eventSubscribers
+        readers = ReaderQueue(pool)
         queue = WriterQueue(
             pool, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
             onRefreshDue: { refreshDue.yield() }, onEvents: { subscribers.wake() })
@@ -173,7 +175,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     }
 
     package func nextWakeAt() async throws(StorageError) -> UnixTime? {
-        try await query { sql in
+        try await briefQuery { sql in
             let lane = try sql.number("SELECT min(next_at) FROM lane WHERE next_at IS NOT NULL")
             let activity = try sql.number("SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL")
             return [lane, activity].compactMap { $0 }.min().map(UnixTime.init(milliseconds:))
@@ -181,7 +183,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     }
 
     package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
-        try await query { sql in
+        try await briefQuery { sql in
             try sql.number("SELECT min(next_at) FROM notification").map(UnixTime.init(milliseconds:))
         }
     }
@@ -191,11 +193,33 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         _ body: @escaping @Sendable (Statements) throws -> Value
     ) async throws(StorageError) -> Value {
         let (sealer, counters) = (self.sealer, self.counters)
-        return try await read { db in
-            let sealing = TokenSealing(db, sealer)
-            defer { if sealing.damaged > 0 { counters.met(damagedRows: sealing.damaged) } }
-            return try body(Statements(db: db, sealing: sealing))
+        return try await read { db in try Self.query(db, sealer, counters, body) }
+    }
+
+    /// Reads a few rows of one consistent state, in a transaction that other such reads share.
+    func briefQuery<Value: Sendable>(
+        _ body: @escaping @Sendable (Statements) throws -> Value
+    ) async throws(StorageError) -> Value {
+        let (sealer, counters) = (self.sealer, self.counters)
+        let result: Result<Value, StorageError> = await withCheckedContinuation { continuation in
+            readers.submit { database in
+                do {
+                    continuation.resume(returning: .success(try Self.query(database.get(), sealer, counters, body)))
+                } catch {
+                    counters.failedToRead(error)
+                    continuation.resume(returning: .failure(.failed(WriterQueue.words(error))))
+                }
+            }
         }
+        return try result.get()
+    }
+
+    private static func query<Value>(
+        _ db: Database, _ sealer: TokenSealer?, _ counters: StoreCounters, _ body: (Statements) throws -> Value
+    ) throws -> Value {
+        let sealing = TokenSealing(db, sealer)
+        defer { if sealing.damaged > 0 { counters.met(damagedRows: sealing.damaged) } }
+        return try body(Statements(db: db, sealing: sealing))
     }
 
     /// Reads one consistent state of the database.

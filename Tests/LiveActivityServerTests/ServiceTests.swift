@@ -19,6 +19,9 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
 
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> { throw error }
     func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState? { throw error }
+    func activityWithPhones(
+        _: BundleID, _: ActivityID
+    ) async throws(StorageError) -> (state: ActivityState, phones: [PhoneSituation]?)? { throw error }
     func phones(of: ActivityNumber, after: DeviceKey, limit: Int) async throws(StorageError) -> [PhoneSituation] {
         throw error
     }

@@ -92,8 +92,8 @@ import Testing
             #expect(reply["/samples/0/pushes"] == ["accepted": 5, "token_dead": 2, "connection": 1])
             #expect(reply["/samples/0/reasons"] == ["Unregistered": 2, "connection": 1])
             // In an outage nothing is accepted, so the failing attempts show how late the states are.
-            #expect(reply["/samples/0/lag/counts"] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
-            #expect(reply["/samples/0/failedLag/counts"] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0])
+            #expect(reply["/samples/0/lag/counts"] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+            #expect(reply["/samples/0/failedLag/counts"] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0])
         }
     }
 

@@ -20,15 +20,11 @@ struct JSONKey: CodingKey {
 
 struct JSONKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: JSONValueDecoder
-    let object: JSONObject
 
     var codingPath: [any CodingKey] { decoder.codingPath }
-    var allKeys: [Key] { object.keys.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { decoder.allKeys.compactMap { Key(stringValue: $0) } }
 
-    func contains(_ key: Key) -> Bool {
-        decoder.ask(for: key)
-        return object[key.stringValue] != nil
-    }
+    func contains(_ key: Key) -> Bool { decoder.ask(for: key) != nil }
 
     func decodeNil(forKey key: Key) throws -> Bool {
         try member(key, Optional<Bool>.self) == .null
@@ -52,13 +48,11 @@ struct JSONKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder(at: key) }
 
     private func superDecoder(at key: any CodingKey) -> any Decoder {
-        decoder.ask(for: key)
-        return decoder.nest(object[key.stringValue] ?? .null, at: key)
+        decoder.nest(decoder.ask(for: key) ?? .null, at: key)
     }
 
     private func member<Member: Decodable>(_ key: Key, _ type: Member.Type) throws(JSONDecodingError) -> JSONValue {
-        decoder.ask(for: key)
-        guard let value = object[key.stringValue] else { throw decoder.missing(key, type) }
+        guard let value = decoder.ask(for: key) else { throw decoder.missing(key, type) }
         return value
     }
 }

@@ -19,10 +19,12 @@ final class JSONValueDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
     let userInfo: [CodingUserInfoKey: Any] = [:]
-    /// `true` if the type asked for members. A type that takes the whole value does not.
-    private var isKeyed = false
-    private var asked: Set<ExactText> = []
-    private var askedInOrder: [String] = []
+    /// The members, if the type asks for members. A type that takes the whole value does not.
+    private var object: JSONObject?
+    /// `true` for each member, by its position, that the type asked for.
+    private var isAsked: [Bool] = []
+    /// The keys that the type asked for, some more than once.
+    private var asked: [String] = []
     private var nested: [JSONValueDecoder] = []
 
     init(_ value: JSONValue, at codingPath: [any CodingKey]) {
@@ -50,8 +52,11 @@ final class JSONValueDecoder: Decoder {
         return decoded
     }
 
+    var allKeys: [String] { object?.keys ?? [] }
+
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(JSONKeyedDecoding(decoder: self, object: try keyed()))
+        try keyed()
+        return KeyedDecodingContainer(JSONKeyedDecoding(decoder: self))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -70,8 +75,13 @@ final class JSONValueDecoder: Decoder {
         return decoder
     }
 
-    func ask(for key: any CodingKey) {
-        if asked.insert(ExactText(key.stringValue)).inserted { askedInOrder.append(key.stringValue) }
+    /// Returns the member with this key, and remembers that the type asked for it.
+    func ask(for key: any CodingKey) -> JSONValue? {
+        let name = key.stringValue
+        asked.append(name)
+        guard let object, let position = object.position(of: name) else { return nil }
+        isAsked[position] = true
+        return object.value(at: position)
     }
 
     func missing<Expected: Decodable>(_ key: any CodingKey, _ type: Expected.Type) -> JSONDecodingError {
@@ -81,10 +91,12 @@ final class JSONValueDecoder: Decoder {
 
     private var pointer: JSONPointer { JSONPointer(tokens: codingPath.map(\.stringValue)) }
 
-    private func keyed() throws(JSONDecodingError) -> JSONObject {
+    private func keyed() throws(JSONDecodingError) {
         guard let object = value.object else { throw wrongType("object") }
-        isKeyed = true
-        return object
+        if self.object == nil {
+            self.object = object
+            isAsked = Array(repeating: false, count: object.count)
+        }
     }
 
     private func wrongType(_ expected: String) -> JSONDecodingError {
@@ -94,12 +106,14 @@ final class JSONValueDecoder: Decoder {
 
     private func refuseUnknownMembers() throws(JSONDecodingError) {
         for decoder in nested { try decoder.refuseUnknownMembers() }
-        guard isKeyed, let object = value.object else { return }
-        for (key, _) in object where !asked.contains(ExactText(key)) {
+        guard let object else { return }
+        for (position, (key, _)) in object.enumerated() where !isAsked[position] {
+            var names: Set<ExactText> = []
+            let known = asked.filter { names.insert(ExactText($0)).inserted }
             throw JSONDecodingError(
                 pointer: pointer.appending(key), code: .unknownField, expected: "a known field",
                 given: "`\(shortened(key))`",
-                fix: Spelling.advice(for: key, among: askedInOrder, called: "known fields")
+                fix: Spelling.advice(for: key, among: known, called: "known fields")
             )
         }
     }

@@ -124,7 +124,8 @@ package enum Metric: String, Sendable, CaseIterable {
     /// otherwise.
     package var bounds: [Double] {
         switch self {
-        case .deliveryLag, .deliveryFailedLag: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
+        case .deliveryLag, .deliveryFailedLag:
+            [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800]
         case .budgetLeft: [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
         case .startConfirmation: [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200]
         case .providerAnswer: [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

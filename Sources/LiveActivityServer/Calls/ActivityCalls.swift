@@ -121,18 +121,26 @@ enum ActivityCalls {
         }
     }
 
-    /// Returns what follows on the phones.
+    /// Returns what follows on the phones, and their number.
     ///
     /// Each phone is examined. If there are too many for one call, the result is estimated from stored counts and a
     /// sample.
-    static func tally(of state: ActivityState, in call: Call) async throws(Problem) -> Outlook.Tally {
+    static func tally(
+        of id: ActivityID, in call: Call
+    ) async throws(Problem) -> (tally: Outlook.Tally, total: Int) {
+        let found = try await call.ask { () async throws(StorageError) in
+            try await call.services.store.activityWithPhones(call.app.bundleID, id)
+        }
+        guard let (state, few) = found else { throw Problem(Refusal.unknownActivity(id)) }
         let limits = call.services.limits
         let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)
         if state.phones > limits.countedPhones {
             let sample = try await phones(of: state, after: -1, limit: limits.sampledPhones, in: call)
-            return outlook.tally(state.counts, sample: sample)
+            return (outlook.tally(state.counts, sample: sample), state.phones)
         }
-        return outlook.tally(try await phones(of: state, after: -1, limit: limits.countedPhones, in: call))
+        if let few { return (outlook.tally(few), state.phones) }
+        let all = try await phones(of: state, after: -1, limit: limits.countedPhones, in: call)
+        return (outlook.tally(all), state.phones)
     }
 
     private static func write<C: Command>(
@@ -156,9 +164,8 @@ enum ActivityCalls {
                 superseded: reply.isSuperseded ? true : nil)
             return try Answer(short, revision: reply.revision, isReplayed: isReplayed)
         }
-        let state = try await state(of: id, in: call)
-        let tally = try await tally(of: state, in: call)
+        let (tally, total) = try await tally(of: id, in: call)
         return try Answer(
-            ActivityAnswer(reply, tally, total: state.phones), revision: reply.revision, isReplayed: isReplayed)
+            ActivityAnswer(reply, tally, total: total), revision: reply.revision, isReplayed: isReplayed)
     }
 }

@@ -31,8 +31,8 @@ enum AudienceCalls {
         }
         var answer = AudienceAnswer(done.reply)
         if !call.isLine {
-            let state = try await ActivityCalls.state(of: id, in: call)
-            answer.take(try await ActivityCalls.tally(of: state, in: call), total: state.phones)
+            let (tally, total) = try await ActivityCalls.tally(of: id, in: call)
+            answer.take(tally, total: total)
         }
         return try Answer(answer, revision: done.reply.revision, isReplayed: done.isReplayed)
     }

@@ -4,6 +4,10 @@ package import LiveActivityCore
 /// Queries that change nothing.
 package protocol ReadStore: Sendable {
     func activity(_ app: BundleID, _ id: ActivityID) async throws(StorageError) -> ActivityState?
+    /// Returns an activity and, if they are few, all its phones, ordered by key. Both are from one instant.
+    func activityWithPhones(
+        _ app: BundleID, _ id: ActivityID
+    ) async throws(StorageError) -> (state: ActivityState, phones: [PhoneSituation]?)?
     /// Returns at most `limit` phones of an activity, ordered by key, starting after `after`.
     func phones(
         of activity: ActivityNumber, after: DeviceKey, limit: Int

@@ -195,22 +195,52 @@ struct DueLoader {
     }
 
     private func duePage(of lane: LaneRecord, limit: Int, _ snapshot: inout Snapshot) throws -> Snapshot.Page {
+        let range = [Statements.Argument.int(lane.activity), .int(lane.fromDevice), .int(lane.toDevice)]
+        let (now, most) = (Statements.Argument.int(due.at.milliseconds), Statements.Argument.int(Int64(limit + 1)))
+        let few = try sql.number(Self.countOfDue, [range[0], now, most]).map { $0 <= limit } ?? true
         let devices = try phones.load(
-            where: "i.activity = ? AND i.look_at <= ? AND i.dk >= ? AND i.dk < ? ORDER BY i.dk LIMIT ?",
-            [
-                .int(lane.activity), .int(due.at.milliseconds), .int(lane.fromDevice), .int(lane.toDevice),
-                .int(Int64(limit + 1)),
-            ], by: "instance_look", &snapshot
+            where: few ? Self.dueByTime : Self.dueByKey, range + [now, most], by: few ? "instance_look" : nil, &snapshot
         ).map(\.device)
-        let next = try sql.number(
-            """
-            SELECT look_at FROM instance INDEXED BY instance_look
-            WHERE activity = ? AND look_at > ? AND dk >= ? AND dk < ? ORDER BY look_at LIMIT 1
-            """,
-            [.int(lane.activity), .int(due.at.milliseconds), .int(lane.fromDevice), .int(lane.toDevice)])
         return Snapshot.Page(
             devices: Array(devices.prefix(limit)), isComplete: devices.count <= limit,
-            nextLookAt: next.map(UnixTime.init(milliseconds:)))
+            nextLookAt: try nextLook(range, limit: limit))
+    }
+
+    // A lane's page is read along the index by time if few phones of the activity are due: the index knows nothing of
+    // lanes. Otherwise the lane's own phones are read in their order. Either way the cost is at most the lane's size,
+    // not the activity's.
+    static let countOfDue = """
+        SELECT count(*) FROM (
+            SELECT 1 FROM instance INDEXED BY instance_look WHERE activity = ? AND look_at <= ? LIMIT ?
+        )
+        """
+    static let dueByTime = """
+        i.activity = ?1 AND i.look_at <= ?4 AND i.dk >= ?2 AND i.dk < ?3 ORDER BY i.dk LIMIT ?5
+        """
+    // The sign keeps the index by time out.
+    static let dueByKey = """
+        i.activity = ?1 AND i.dk >= ?2 AND i.dk < ?3 AND +i.look_at <= ?4 ORDER BY i.dk LIMIT ?5
+        """
+    static let nextByTime = """
+        SELECT min(CASE WHEN dk >= ?2 AND dk < ?3 THEN look_at END), count(*) FROM (
+            SELECT dk, look_at FROM instance INDEXED BY instance_look
+            WHERE activity = ?1 AND look_at > ?4 ORDER BY look_at LIMIT ?5
+        )
+        """
+    static let nextByKey = """
+        SELECT min(+look_at) FROM instance WHERE activity = ?1 AND dk >= ?2 AND dk < ?3 AND +look_at > ?4
+        """
+
+    /// Returns the earliest time after now at which a phone of the range needs a look.
+    private func nextLook(_ range: [Statements.Argument], limit: Int) throws -> UnixTime? {
+        let now = Statements.Argument.int(due.at.milliseconds)
+        var (next, seen): (Int64?, Int64) = (nil, 0)
+        try sql.query(Self.nextByTime, range + [now, .int(Int64(limit + 1))]) { row in
+            next = row.intOrNil()
+            seen = row.int()
+        }
+        if next == nil, seen > limit { next = try sql.number(Self.nextByKey, range + [now]) }
+        return next.map(UnixTime.init(milliseconds:))
     }
 
     private func stretch(

@@ -52,6 +52,27 @@ struct MeasureTests {
         #expect(metrics.growth(of: "islet_store", since: before) == nil)
     }
 
+    @Test func `a quantile of a histogram is that of what was counted since, over all labels`() throws {
+        func page(_ counts: [Int]) -> MetricsText {
+            MetricsText(
+                """
+                lag_bucket{environment="sandbox",le="0.1"} \(counts[0])
+                lag_bucket{environment="sandbox",le="0.5"} \(counts[1])
+                lag_bucket{environment="sandbox",le="+Inf"} \(counts[2])
+                lag_bucket{environment="production",le="0.1"} 0
+                lag_bucket{environment="production",le="0.5"} 10
+                lag_bucket{environment="production",le="+Inf"} 10
+                lag_sum{environment="production"} 3
+                """)
+        }
+        let buckets = page([50, 80, 100]).buckets(of: "lag", since: page([40, 40, 40]))
+        #expect(buckets.quantile(0) == 0)
+        #expect(buckets.quantile(0.5) == 0.1 + 0.4 * 2 / 3, "10 of 60 up to 0.1, and 30 up to 0.5")
+        #expect(buckets.quantile(0.99) == 0.5, "beyond the last finite bound")
+        #expect(page([1, 1, 1]).buckets(of: "lag", since: page([1, 1, 1])).quantile(0.5) == nil)
+        #expect(page([1, 1, 1]).buckets(of: "nothing", since: page([1, 1, 1])).quantile(0.5) == nil)
+    }
+
     @Test func `a quantile is the smallest sample that its share is not above`() {
         let quantiles = Quantiles((1...200).map(Double.init).shuffled())
         #expect(quantiles[0.5] == 100)

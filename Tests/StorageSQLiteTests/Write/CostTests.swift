@@ -61,9 +61,10 @@ struct CostTests {
                 }
             }
             for (text, plan) in plans {
+                // The rows of a subquery are found by a line of their own.
                 let scans = plan.filter {
                     $0.contains("SCAN") && !$0.contains("json_each") && !$0.contains("VIRTUAL TABLE")
-                        && !$0.contains("CONSTANT")
+                        && !$0.contains("CONSTANT") && !$0.contains("SCAN (subquery")
                 }
                 #expect(scans.isEmpty, "\(text): \(scans)")
             }
@@ -205,7 +206,7 @@ extension SQLiteStore {
     }
 
     /// Adds an activity that the given number of phones show, each up to date.
-    fileprivate func seed(phones: Int) async throws {
+    func seed(phones: Int) async throws {
         _ = try await commit(CostTests.put(step: 1)).get()
         let seed = PutRows { draft in
             for key in Int64(1)...Int64(phones) {

@@ -12,7 +12,7 @@ struct Bench: AsyncParsableCommand {
             never checked. docs/performance.md explains each figure. Build for release first: script/bench does.
             """,
         subcommands: [
-            BenchFanout.self, BenchChurn.self, BenchStore.self, BenchRegistration.self, BenchSend.self,
+            BenchFanout.self, BenchPuts.self, BenchChurn.self, BenchStore.self, BenchRegistration.self, BenchSend.self,
             BenchBadDay.self, BenchAlarm.self,
         ])
 }

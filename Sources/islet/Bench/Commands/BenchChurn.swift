@@ -1,5 +1,4 @@
 import ArgumentParser
-import Synchronization
 
 /// The `islet bench churn` command, in which one activity changes far more often than phones may get pushes.
 struct BenchChurn: AsyncParsableCommand {
@@ -102,19 +101,6 @@ struct ChurnLoad: Sendable {
                 }
             }
             try await group.waitForAll()
-        }
-    }
-
-    private final class Counter: Sendable {
-        private let count = Mutex(0)
-
-        var value: Int { count.withLock(\.self) }
-
-        func take(_ size: Int) -> Range<Int> {
-            count.withLock { count in
-                defer { count += size }
-                return count..<count + size
-            }
         }
     }
 }

@@ -1,6 +1,11 @@
 /// Metrics in Prometheus's text format, summed over their labels.
 struct MetricsText: Sendable {
     private var sums: [Substring: Double] = [:]
+    /// Counts of a histogram's values up to each upper bound, by the name of the histogram.
+    private var buckets: [Substring: [Double: Double]] = [:]
+
+    private static let bucket = "_bucket"
+    private static let bound = #"le=""#
 
     /// Parses the text. Lines that are not samples, such as comments, are ignored.
     init(_ text: String) {
@@ -10,6 +15,11 @@ struct MetricsText: Sendable {
             let rest = line.lastIndex(of: "}").map { line[line.index(after: $0)...] } ?? line.dropFirst(name.count)
             guard let value = rest.split(separator: " ").first.flatMap({ Double($0) }) else { continue }
             sums[name, default: 0] += value
+            let labels = line.dropFirst(name.count).dropLast(rest.count)
+            guard name.hasSuffix(Self.bucket), let place = labels.firstRange(of: Self.bound),
+                let bound = Double(labels[place.upperBound...].prefix { $0 != "\"" })
+            else { continue }
+            buckets[name.dropLast(Self.bucket.count), default: [:]][bound, default: 0] += value
         }
     }
 
@@ -21,5 +31,12 @@ struct MetricsText: Sendable {
     /// A counter that was missing then counts from 0.
     func growth(of name: String, since before: MetricsText) -> Double? {
         self[name].map { $0 - (before[name] ?? 0) }
+    }
+
+    /// Returns what a histogram has counted since an earlier reading.
+    func buckets(of name: String, since before: MetricsText) -> MetricBuckets {
+        let old = before.buckets[name[...]] ?? [:]
+        return MetricBuckets(
+            (buckets[name[...]] ?? [:]).reduce(into: [:]) { $0[$1.key] = $1.value - old[$1.key, default: 0] })
     }
 }

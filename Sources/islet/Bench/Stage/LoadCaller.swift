@@ -5,17 +5,19 @@ import OutboundHTTP
 final class LoadCaller: Sendable {
     /// Maximum number of batches that Islet reads at a time.
     static let maximumStreams = 8
+    /// Maximum number of single calls at a time: `OutboundClient` makes so many to one server.
+    static let maximumCallers = 32
     /// Number of calls in a batch.
     private static let batch = 5000
     private static let timeLimit = Duration.seconds(300)
     private static let maximumAnswerBytes = 64 << 20
 
     private let client: OutboundClient
-    private let url: String
+    private let address: String
     private let key: String
 
     init(_ address: String, key: String) {
-        url = address + "/v1/batch"
+        self.address = address
         self.key = key
         client = OutboundClient()
     }
@@ -42,22 +44,36 @@ final class LoadCaller: Sendable {
 
     /// Makes calls in one batch. Calls about the same activity run one after the other.
     func makeTogether(_ calls: [APICall]) async throws {
-        guard let url = OutboundURL(url) else { throw CommandError("\(url) is no URL of a server") }
-        let headers: HTTPHeaders = ["authorization": "Bearer \(key)", "content-type": "application/x-ndjson"]
         var body: [UInt8] = []
         for call in calls { body.append(contentsOf: call.line.utf8) }
-        let answer = try await client.call(
-            OutboundRequest(
-                .POST, url, headers, body: body, timeout: Self.timeLimit, maximumAnswerBytes: Self.maximumAnswerBytes))
-        guard answer.status == 200, !answer.isCut else {
-            let problem = String(decoding: answer.body.prefix(400), as: UTF8.self)
-            throw CommandError("POST /v1/batch: \(answer.status): \(problem)")
-        }
+        let answer = try await call(.POST, "/v1/batch", "application/x-ndjson", body)
         var answers = BatchAnswers()
         try answers.take(answer.body)
         guard answers.count == calls.count else {
             throw CommandError("POST /v1/batch: \(answers.count) answers to \(calls.count) calls")
         }
+    }
+
+    /// Makes one call by itself, on a connection that is kept.
+    func put(_ change: APICall) async throws {
+        _ = try await call(.PUT, change.path, "application/json", Array(change.body.utf8))
+    }
+
+    private func call(
+        _ method: HTTPMethod, _ path: String, _ type: String, _ body: [UInt8]
+    ) async throws -> OutboundAnswer {
+        guard let url = OutboundURL(address + path) else {
+            throw CommandError("\(address + path) is no URL of a server")
+        }
+        let headers: HTTPHeaders = ["authorization": "Bearer \(key)", "content-type": type]
+        let answer = try await client.call(
+            OutboundRequest(
+                method, url, headers, body: body, timeout: Self.timeLimit, maximumAnswerBytes: Self.maximumAnswerBytes))
+        guard 200..<300 ~= answer.status, !answer.isCut else {
+            let problem = String(decoding: answer.body.prefix(400), as: UTF8.self)
+            throw CommandError("\(method) \(path): \(answer.status): \(problem)")
+        }
+        return answer
     }
 }
 
