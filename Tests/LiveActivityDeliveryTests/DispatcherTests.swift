@@ -16,16 +16,15 @@ struct DispatcherTests {
                 await stage.sender.received(1)
                 await stage.settled(1)
                 try await stage.until { try await stage.store.inner.nextWakeAt() == nil }
-                // A dispatcher that slept until the end of the flight's lease finds the flight settled. It then looks
-                // once a minute and claims nothing.
-                let look = Dispatcher.Limits().look
-                stage.clock.advance(by: .seconds(15))
-                for minute in 1...3 {
-                    let sleeps = stage.clock.now.offset + look
-                    await stage.until { stage.clock.nextWake == sleeps }
+                // A dispatcher that looked before the settlement sleeps until the end of the flight's lease, and then
+                // finds the flight settled. It looks once a minute and claims nothing.
+                for sleep in 1...4 {
+                    await stage.until { stage.clock.nextWake != nil }
                     let now = stage.store.now
-                    #expect(now.claims == 1 && now.wakeReads <= 3 + minute, "\(now)")
-                    if minute < 3 { stage.clock.advance(by: look) }
+                    #expect(now.claims == 1 && now.wakeReads <= 2 + sleep, "\(now)")
+                    if sleep < 4, let next = stage.clock.nextWake {
+                        stage.clock.advance(by: next - stage.clock.now.offset)
+                    }
                 }
                 let quiet = stage.store.now
                 try await stage.put(2)
@@ -136,7 +135,7 @@ struct DispatcherTests {
             for number in 1...9 { try await stage.prepare(activity: "a\(number)") }
             try await stage.perform { _ async throws in
                 await stage.sender.received(3)
-                await stage.clock.advanceToSleeper(.milliseconds(1500))
+                await stage.clock.advanceToSleeper(.milliseconds(1500), of: 3)
                 // Three pushes linger, and so do two of the next three. Then the limit of stragglers is reached.
                 await stage.sender.received(6)
                 sender.release()

@@ -62,20 +62,22 @@ package final class SteppedClock: Clock {
         }
     }
 
-    /// Waits for a sleeper whose remaining time is in this range, and advances to the instant that wakes it. Gives up
-    /// when the test's time is over.
-    package func advanceToSleeper(_ range: ClosedRange<Duration>) async {
+    /// Waits for sleepers whose remaining time is in this range, and advances to the instant that wakes the first.
+    /// Gives up when the test's time is over.
+    ///
+    /// - Parameter count: The number of sleepers. One that comes after the advance sleeps from then on.
+    package func advanceToSleeper(_ range: ClosedRange<Duration>, of count: Int = 1) async {
         while !Task.isCancelled {
-            let wait = state.withLock { state in
-                state.sleepers.values.map { state.now.duration(to: $0.until) }.filter(range.contains).min()
+            let waits = state.withLock { state in
+                state.sleepers.values.map { state.now.duration(to: $0.until) }.filter(range.contains)
             }
-            if let wait { return advance(by: wait) }
+            if waits.count >= count, let wait = waits.min() { return advance(by: wait) }
             await Task.yield()
         }
     }
 
-    package func advanceToSleeper(_ duration: Duration) async {
-        await advanceToSleeper(duration...duration)
+    package func advanceToSleeper(_ duration: Duration, of count: Int = 1) async {
+        await advanceToSleeper(duration...duration, of: count)
     }
 
     /// Advances the clock and wakes the sleepers that are due.
