@@ -9,8 +9,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// `ISLET_SWIFT_SYNTAX` is the folder of the swift-syntax that a toolchain for Linux has built for its own macros, such as
-// `/opt/swift/usr/lib/swift/host`. Tests use it, because a build of swift-syntax takes minutes.
+// `ISLET_SWIFT_SYNTAX` is the folder of the swift-syntax that a toolchain for Linux has built for its own macros:
+// `lib/swift/host` beside its `bin`. Tests use it, because a build of swift-syntax takes minutes.
 let builtSyntax = Context.environment["ISLET_SWIFT_SYNTAX"]
 let syntaxFlags: [SwiftSetting] = builtSyntax.map { [.unsafeFlags(["-I", $0])] } ?? []
 let syntaxLibraries: [LinkerSetting] =

@@ -5,6 +5,8 @@ import Synchronization
 ///
 /// A transaction begins after the reads that it serves were submitted, so each sees every commit before it. Reads whose
 /// length depends on the number of rows use a connection of their own: they would hold up the others.
+///
+/// The queue needs no limit: a caller waits for one read at a time, so `limits.connections` is one.
 final class ReaderQueue: Sendable {
     typealias Read = @Sendable (Result<Database, any Error>) -> Void
 

@@ -144,21 +144,12 @@ extension AlertVector {
 
     /// Returns the quantile, interpolated linearly within a bucket. In the last bucket it is the lower bound.
     func quantile(_ share: Double) -> Self {
-        var histograms: [[String: String]: [(bound: Double, count: Double)]] = [:]
+        var histograms: [[String: String]: [Double: Double]] = [:]
         for (labels, value) in self {
             guard let bound = labels[Self.bound].flatMap({ Double($0) }) else { continue }
-            histograms[labels.filter { $0.key != Self.bound }, default: []].append((bound, value))
+            histograms[labels.filter { $0.key != Self.bound }, default: [:]][bound] = value
         }
-        return histograms.compactMapValues { buckets in
-            let buckets = buckets.sorted { $0.bound < $1.bound }
-            guard let total = buckets.last?.count, total > 0, buckets.count > 1 else { return nil }
-            let rank = share * total
-            guard let index = buckets.firstIndex(where: { $0.count >= rank }) else { return nil }
-            guard buckets[index].bound != .infinity else { return buckets[index - 1].bound }
-            let (low, below) = index > 0 ? buckets[index - 1] : (0, 0)
-            let within = buckets[index].count - below
-            return low + (buckets[index].bound - low) * (within > 0 ? (rank - below) / within : 1)
-        }
+        return histograms.compactMapValues { CumulativeBuckets($0).quantile(share) }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import LiveActivityCore
 import Testing
 
 @testable import islet

@@ -151,6 +151,10 @@ struct Pair {
         guard told.reply == reply, told.state == state, told.phones == [phones] else {
             throw Difference(description: "step \(steps), \(name): previewed \(told) | is \(phones)")
         }
+        let both = try await engine.activityWithPhones(app, activity)
+        guard let both, both.state == state, both.phones == phones else {
+            throw Difference(description: "step \(steps), \(name): read together \(String(describing: both))")
+        }
     }
 
     @discardableResult

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LiveActivityCore
 
 /// The `islet bench puts` command, in which each change of an activity of one phone is a call of its own.
 struct BenchPuts: AsyncParsableCommand {

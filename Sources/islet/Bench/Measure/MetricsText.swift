@@ -1,3 +1,5 @@
+import LiveActivityCore
+
 /// Metrics in Prometheus's text format, summed over their labels.
 struct MetricsText: Sendable {
     private var sums: [Substring: Double] = [:]
@@ -34,9 +36,9 @@ struct MetricsText: Sendable {
     }
 
     /// Returns what a histogram has counted since an earlier reading.
-    func buckets(of name: String, since before: MetricsText) -> MetricBuckets {
+    func buckets(of name: String, since before: MetricsText) -> CumulativeBuckets {
         let old = before.buckets[name[...]] ?? [:]
-        return MetricBuckets(
+        return CumulativeBuckets(
             (buckets[name[...]] ?? [:]).reduce(into: [:]) { $0[$1.key] = $1.value - old[$1.key, default: 0] })
     }
 }

@@ -1,19 +1,18 @@
-/// A histogram of Prometheus's text format: counts up to and including each upper bound.
-struct MetricBuckets: Sendable {
-    /// Bounds in order, each with the number of values up to it. The last bound is infinite.
+/// Histogram as Prometheus exposes it: for each upper bound, the number of values up to it.
+package struct CumulativeBuckets: Sendable {
     private let buckets: [(bound: Double, count: Double)]
 
-    /// - Parameter counts: Number of values up to each upper bound.
-    init(_ counts: [Double: Double]) {
+    /// - Parameter counts: Number of values up to each bound. The greatest bound is infinite.
+    package init(_ counts: [Double: Double]) {
         buckets = counts.sorted { $0.key < $1.key }.map { (bound: $0.key, count: $0.value) }
     }
 
-    /// Returns the quantile, interpolated within its bucket as `histogram_quantile` does
+    /// Returns the quantile, interpolated linearly within its bucket as `histogram_quantile` does
     /// ([functions](https://prometheus.io/docs/prometheus/latest/querying/functions/)); `nil` without values.
     ///
     /// Above the last finite bound it is that bound.
-    func quantile(_ share: Double) -> Double? {
-        guard let total = buckets.last?.count, total > 0 else { return nil }
+    package func quantile(_ share: Double) -> Double? {
+        guard let total = buckets.last?.count, total > 0, buckets.count > 1 else { return nil }
         let rank = share * total
         guard let index = buckets.firstIndex(where: { $0.count >= rank }) else { return nil }
         let (low, below) = index > 0 ? buckets[index - 1] : (0, 0)
