@@ -89,7 +89,8 @@ package struct Dispatcher: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await _ in store.wakeUps { signal.raise() }
+                    // Work that is due now counts from the beginning of time: the clock may have been set.
+                    for await due in store.wakeUps { signal.raise(for: due <= time.wall() ? .distantPast : due) }
                 }
                 await claimUntilStopped(&group)
                 // Flights on their way finish by themselves. The task that listens for wake-ups must be canceled.
@@ -145,7 +146,8 @@ package struct Dispatcher: Service {
         let isNotificationDue = notification.map { $0 <= now } ?? false
         if isLaneDue || isNotificationDue { return (isLaneDue, isNotificationDue) }
         let due = [lane, notification].compactMap { $0 }.min()
-        await signal.wait(for: min(due.map { $0 - now } ?? limits.look, limits.look), on: clock)
+        await signal.wait(
+            for: min(due.map { $0 - now } ?? limits.look, limits.look), on: clock, until: due ?? .distantFuture)
         return nil
     }
 

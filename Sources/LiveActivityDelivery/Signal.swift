@@ -1,23 +1,30 @@
+import APNSModel
 import Synchronization
 
 /// A flag that one task waits for and any task may raise. Raising it twice has the effect of once.
+///
+/// It may be raised for a time. A task that waits until that time or less far is not woken, because it looks by itself.
 final class Signal: Sendable {
     private struct State {
-        var isRaised = false
+        /// The earliest time for which the flag was raised since the last wait.
+        var raisedFor: UnixTime?
         var isStopped = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: (continuation: CheckedContinuation<Void, Never>, until: UnixTime)?
+
+        mutating func takeWaiter(before time: UnixTime = .distantPast) -> CheckedContinuation<Void, Never>? {
+            guard let waiter, time < waiter.until else { return nil }
+            self.waiter = nil
+            return waiter.continuation
+        }
     }
 
     private let state = Mutex(State())
 
-    /// Wakes the waiting task, or the next one that waits.
-    func raise() {
+    /// Wakes the task that waits until a later time, or the next one that does.
+    func raise(for time: UnixTime = .distantPast) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            if let waiter = state.waiter {
-                state.waiter = nil
-                return waiter
-            }
-            state.isRaised = true
+            if state.waiter != nil { return state.takeWaiter(before: time) }
+            state.raisedFor = min(time, state.raisedFor ?? time)
             return nil
         }
         waiter?.resume()
@@ -32,34 +39,33 @@ final class Signal: Sendable {
     var isStopped: Bool { state.withLock(\.isStopped) }
 
     /// Waits until the flag is raised, and lowers it. Returns at once after `stop` or when the task is canceled.
-    func wait() async {
+    ///
+    /// - Parameter time: The time at which the task looks by itself.
+    func wait(until time: UnixTime = .distantFuture) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
-                    if state.isRaised || state.isStopped || Task.isCancelled {
-                        state.isRaised = false
-                        return true
-                    }
-                    state.waiter = continuation
+                    let isRaised = state.raisedFor.map { $0 < time } ?? false
+                    state.raisedFor = nil
+                    if isRaised || state.isStopped || Task.isCancelled { return true }
+                    state.waiter = (continuation, time)
                     return false
                 }
                 if isReady { continuation.resume() }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume()
+            state.withLock { $0.takeWaiter() }?.resume()
         }
     }
 
     /// Waits for the flag, for `duration` at most; `nil` waits without a limit.
-    func wait(for duration: Duration?, on clock: any Clock<Duration>) async {
-        guard let duration else { return await wait() }
+    func wait(
+        for duration: Duration?, on clock: any Clock<Duration>, until time: UnixTime = .distantFuture
+    ) async {
+        guard let duration else { return await wait(until: time) }
         guard duration > .zero else { return }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.wait() }
+            group.addTask { await self.wait(until: time) }
             group.addTask { try? await clock.sleep(for: duration) }
             await group.next()
             group.cancelAll()

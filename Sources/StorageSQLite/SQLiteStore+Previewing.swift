@@ -7,7 +7,7 @@ extension SQLiteStore {
         _ command: C, of activity: ActivityID, in app: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal> {
         try await query { sql in
-            let before = try SnapshotLoader.snapshot(of: command.keys, sql)
+            let before = try SnapshotLoader.snapshot(forCommandsWith: command.keys, sql)
             var draft = Draft(before)
             let reply: C.Reply
             switch draft.run(command) {
@@ -47,11 +47,7 @@ extension SQLiteStore {
             situation.highBudget = others.snapshot.budgets[.init(key, .high)]
             situation.startBudget = others.snapshot.budgets[.init(key, .start)]
             situation.hasOtherOpenStart = others.snapshot.otherOpenStarts.contains(phone)
-            // A read of the phones loads no tokens for a phone that has its card.
-            if !situation.card.mayBeStarted(in: activity.run) {
-                situation.pushToStartToken = nil
-                situation.deviceToken = nil
-            }
+            if !situation.card.mayBeStarted(in: activity.run) { situation.forgetStart() }
             return situation
         }
     }

@@ -42,7 +42,7 @@ extension SQLiteStore {
             after = try await write(rank: .prune) { sql in try Self.pullBack(activitiesAfter: begin, at: now, sql) }
         }
         timesAhead.withLock { $0 = newest }
-        wakeContinuation.yield()
+        wakeContinuation.announce(.distantPast)
         refreshContinuation.yield()
     }
 

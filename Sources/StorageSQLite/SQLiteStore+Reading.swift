@@ -12,20 +12,15 @@ extension SQLiteStore: ReadStore {
 
     package func activityWithPhones(
         _ app: BundleID, _ id: ActivityID
-    ) async throws(StorageError) -> (state: ActivityState, phones: [PhoneSituation]?)? {
+    ) async throws(StorageError) -> ActivityWithPhones? {
         try await briefQuery { sql in
-            var snapshot = try SnapshotLoader.snapshot(of: [.activity(app, id)], sql)
-            guard let state = snapshot.activityNumbers[.init(app, id)].flatMap({ snapshot.state(of: $0) }) else {
+            let draft = Draft(try SnapshotLoader.snapshot(of: [.activityWithPhones(app, id)], sql))
+            guard let record = draft.activity(app, id), let state = draft.snapshot.state(of: record.number) else {
                 return nil
             }
-            guard state.phones <= Self.fewPhones else { return (state, nil) }
-            let phones = try Self.phones(of: state.record, after: -1, limit: Self.fewPhones, sql, &snapshot)
-            return (state, phones)
+            return (state, draft.fewPhones(of: record))
         }
     }
-
-    /// Maximum number of phones whose load counts as brief.
-    private static let fewPhones = 32
 
     package func phones(
         of activity: ActivityNumber, after: DeviceKey, limit: Int
@@ -178,11 +173,5 @@ extension Snapshot {
     /// one counts, because the backend created it beside the phone's.
     mutating func name(_ number: ActivityNumber, _ key: AppID<ActivityID>) {
         activityNumbers[key] = max(number, activityNumbers[key] ?? number)
-    }
-
-    /// Returns the current state of an activity, or `nil` if it was not loaded.
-    func state(of number: ActivityNumber) -> ActivityState? {
-        guard let record = activities[number] else { return nil }
-        return ActivityState(record: record, content: contents[number], lanes: lanes[number] ?? [])
     }
 }

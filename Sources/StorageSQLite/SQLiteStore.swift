@@ -9,7 +9,7 @@ import Synchronization
 /// FULL`).
 package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     package let path: String
-    package let wakeUps: AsyncStream<Void>
+    package let wakeUps: AsyncStream<UnixTime>
     package let refreshWakeUps: AsyncStream<Void>
     let pool: DatabasePool
     let queue: WriterQueue
@@ -25,7 +25,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     let timesAhead = Mutex<Int64>(0)
     /// The positions of pruning in the rows of apps that exceed their share.
     let walks = Mutex(Pruning.Walks())
-    let wakeContinuation: AsyncStream<Void>.Continuation
+    let wakeContinuation: AsyncStream<UnixTime>.Continuation
     let refreshContinuation: AsyncStream<Void>.Continuation
 
     /// The way in which a process uses the database.
@@ -78,7 +78,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
             lock?.unlock()
             throw error
         }
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, continuation) = AsyncStream.wakeUps()
         wakeUps = stream
         wakeContinuation = continuation
         let (refreshes, refreshDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -87,7 +87,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         let subscribers = eventSubscribers
         readers = ReaderQueue(pool)
         queue = WriterQueue(
-            pool, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.yield() },
+            pool, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.announce($0) },
             onRefreshDue: { refreshDue.yield() }, onEvents: { subscribers.wake() })
     }
 

@@ -21,7 +21,7 @@ struct EvictionTests {
         init(_ sender: ScriptedSender) { self.sender = sender }
 
         var failuresLeft: Int { failures.withLock(\.self) }
-        var wakeUps: AsyncStream<Void> { inner.wakeUps }
+        var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
         func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
         func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
 

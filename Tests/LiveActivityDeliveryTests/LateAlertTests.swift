@@ -188,16 +188,16 @@ private final class Rush: Sendable {
 
 /// A store whose dispatcher looks for work whenever the test requests it.
 private final class NudgedStore: WorkStore {
-    let wakeUps: AsyncStream<Void>
+    let wakeUps: AsyncStream<UnixTime>
     private let inner: SQLiteStore
-    private let wake: AsyncStream<Void>.Continuation
+    private let wake: AsyncStream<UnixTime>.Continuation
 
     init(_ inner: SQLiteStore) {
         self.inner = inner
-        (wakeUps, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (wakeUps, wake) = AsyncStream.wakeUps()
     }
 
-    func nudge() { wake.yield() }
+    func nudge() { wake.announce(.distantPast) }
     func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
     func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {

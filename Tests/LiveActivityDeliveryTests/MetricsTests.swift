@@ -104,7 +104,7 @@ struct MetricsTests {
                 await stage.settled(1)
                 stage.clock.advance(by: .seconds(10))
                 try await stage.put(2)
-                await stage.clock.advanceToSleeper(window - .seconds(10))
+                await stage.clock.advance(through: window - .seconds(10))
                 await stage.until { sender.held == 1 }
                 stage.clock.advance(by: .milliseconds(700))
                 sender.release(.success(PushAnswer(status: 503, reason: .known(.serviceUnavailable))))

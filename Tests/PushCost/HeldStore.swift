@@ -20,7 +20,7 @@ final class HeldStore: WorkStore {
         self.inner = inner
     }
 
-    var wakeUps: AsyncStream<Void> { inner.wakeUps }
+    var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
     func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
     func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
 

@@ -13,6 +13,8 @@ package struct ModelStore: Sendable {
     package private(set) var events: [EventRecord] = []
     /// The changes of the last accepted command.
     package private(set) var lastChanges = Draft.Changes()
+    /// Earliest time at which the last command has made work due.
+    package private(set) var workDueAt: UnixTime?
 
     package init() {}
 
@@ -22,6 +24,7 @@ package struct ModelStore: Sendable {
     package mutating func run<C: Command>(_ command: C) -> Result<C.Reply, Refusal> {
         var draft = Draft(load(command.keys))
         let result = draft.run(command)
+        workDueAt = draft.workDueAt
         apply(draft)
         return result
     }
@@ -108,6 +111,15 @@ extension ModelStore {
         switch key {
         case .activity(let app, let id):
             if let number = rows.activityNumbers[.init(app, id)] { loadActivity(number, &part) }
+        case .activityWithPhones(let app, let id):
+            guard let number = rows.activityNumbers[.init(app, id)] else { return }
+            loadActivity(number, &part)
+            let devices = rows.cards.keys.filter { $0.activity == number }.map(\.device).sorted()
+            guard 1...Snapshot.fewPhones ~= devices.count else { return }
+            for device in devices {
+                loadSituation(number, device, &part)
+                part.addFewPhone(.init(number, device))
+            }
         case .cards(let number, let devices):
             loadActivity(number, &part)
             for device in devices {

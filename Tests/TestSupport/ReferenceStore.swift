@@ -29,7 +29,7 @@ package final class ReferenceStore: WorkStore {
         var dice: SeededDice
         var commits = 0
         var faulted = 0
-        var wake: AsyncStream<Void>.Continuation?
+        var wake: AsyncStream<UnixTime>.Continuation?
     }
 
     private let state: Mutex<State>
@@ -46,8 +46,8 @@ package final class ReferenceStore: WorkStore {
     package func set(_ faults: Faults) { state.withLock { $0.faults = faults } }
 
     /// A new stream for each caller. Only the last one is signaled.
-    package var wakeUps: AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    package var wakeUps: AsyncStream<UnixTime> {
+        let (stream, continuation) = AsyncStream.wakeUps()
         state.withLock { $0.wake = continuation }
         return stream
     }
@@ -65,7 +65,7 @@ package final class ReferenceStore: WorkStore {
     }
 
     package func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
-        typealias Taken = (Result<C.Reply, Refusal>?, Fate?, AsyncStream<Void>.Continuation?)
+        typealias Taken = (Result<C.Reply, Refusal>?, Fate?, (() -> Void)?)
         let (result, fate, wake) = state.withLock { state -> Taken in
             state.commits += 1
             let roll = state.dice.roll(100)
@@ -77,11 +77,12 @@ package final class ReferenceStore: WorkStore {
                 return (nil, fate, nil)
             }
             let result = state.store.run(command)
-            let isDue = state.store.nextWakeAt != nil || state.store.nextNotificationAt != nil
-            let makesWorkDue = command.rank != .claim && isDue
-            return (result, fate, makesWorkDue ? state.wake : nil)
+            guard command.rank != .claim, let due = state.store.workDueAt, let wake = state.wake else {
+                return (result, fate, nil)
+            }
+            return (result, fate, { wake.announce(due) })
         }
-        wake?.yield()
+        wake?()
         switch (result, fate) {
         case (let result?, nil): return result
         case (_, .unknown): throw .commitUnknown("as the dice say")

@@ -7,6 +7,11 @@ public struct UnixTime: Sendable, Hashable, Comparable, Codable {
     /// Milliseconds since 1970-01-01T00:00:00Z without leap seconds, negative before. The 410 of APNs uses this unit.
     public let milliseconds: Int64
 
+    /// A time before every other.
+    package static let distantPast = UnixTime(milliseconds: .min)
+    /// A time after every other.
+    package static let distantFuture = UnixTime(milliseconds: .max)
+
     /// Creates an instant from milliseconds since 1970, such as the `timestamp` of a 410.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds

@@ -71,6 +71,15 @@ package struct PhoneSituation: Sendable, Equatable {
     /// The app's cards on the device; `nil` if the policy does not count them.
     package var deviceCards: [DeviceCard]?
 
+    /// Leaves out what is not read for a phone on which no card may be started.
+    package mutating func forgetStart() {
+        pushToStartToken = nil
+        deviceToken = nil
+        hasOtherOpenStart = false
+        startBudget = nil
+        deviceCards = nil
+    }
+
     /// `true` if the device belongs to the audience and its person is signed in on it.
     package var isWanted: Bool { card.isWanted && device.signedOutAt == nil }
 

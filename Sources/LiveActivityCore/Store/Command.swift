@@ -38,6 +38,9 @@ package enum CommandRank: Int, Sendable, Comparable, CaseIterable {
 package enum SnapshotKey: Sendable, Equatable {
     /// An activity with its content and lanes, without its phones.
     case activity(BundleID, ActivityID)
+    /// An activity with its content and lanes. If it has few phones, they come as for `phones`, and
+    /// `Snapshot.fewPhones` lists them.
+    case activityWithPhones(BundleID, ActivityID)
     /// An activity by its number, with its content, its lanes and the cards of these devices.
     case cards(ActivityNumber, devices: [DeviceKey])
     /// An activity by its number, with its content and lanes, and these devices with their cards and tokens.

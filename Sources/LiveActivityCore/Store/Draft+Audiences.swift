@@ -16,7 +16,8 @@ extension Draft {
             case .members(let app, let id): return isKnown(app, id, upTo: .max)
             case .audiencePage(let app, let id, _, let limit, _): return isKnown(app, id, upTo: limit)
             case .activitiesOf: return !narrowsDevices
-            case .activity, .cards, .phones, .users, .device, .devicePage, .owners, .holders, .audience,
+            case .activity, .activityWithPhones, .cards, .phones, .users, .device, .devicePage, .owners, .holders,
+                .audience,
                 .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
                 return true
             }

@@ -128,6 +128,40 @@ package struct Draft: Sendable {
         return phone
     }
 
+    /// Returns all phones of an activity, ordered by key. Returns `nil` if they are many, or if the draft does not hold
+    /// everything that a read would find, as for a phone that a command has added.
+    package func fewPhones(of activity: ActivityRecord) -> [PhoneSituation]? {
+        let total = (snapshot.lanes[activity.number] ?? []).reduce(0) { $0 + $1.counts.total }
+        let devices = snapshot.fewPhones[activity.number] ?? []
+        guard devices.count == total else { return nil }
+        var phones: [PhoneSituation] = []
+        for device in devices {
+            let key = Snapshot.PhoneKey(activity.number, device)
+            guard var phone = phone(key, type: activity.type) else { return nil }
+            if !phone.card.mayBeStarted(in: activity.run) {
+                // Another command may have asked for it.
+                phone.forgetStart()
+            } else if !snapshot.startablePhones.contains(key) || hasChangedOtherCard(on: device, than: key) {
+                return nil
+            }
+            phones.append(phone)
+        }
+        return phones
+    }
+
+    /// Returns `true` if a card of another activity has changed, so that a start may no longer be held behind it.
+    private func hasChangedOtherCard(on device: DeviceKey, than key: Snapshot.PhoneKey) -> Bool {
+        changes.cards.contains { $0.device == device && $0 != key }
+    }
+
+    /// Earliest time at which a changed row has work for the dispatcher; `nil` if none has.
+    package var workDueAt: UnixTime? {
+        let activities = changes.activities.lazy.compactMap { snapshot.activities[$0]?.wakeAt }.min()
+        let lanes = changes.lanes.lazy.compactMap { snapshot.lane($0)?.nextAt }.min()
+        let notifications = changes.notifications.lazy.compactMap { snapshot.notifications[$0]?.nextAt }.min()
+        return [activities, lanes, notifications].compactMap { $0 }.min()
+    }
+
     // MARK: - Changing
 
     /// Puts a row into a table and marks it to be written. A refusal undoes both.

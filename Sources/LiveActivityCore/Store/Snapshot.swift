@@ -122,6 +122,10 @@ package struct Snapshot: Sendable, Equatable {
     package var deviceKeys: [AppID<DeviceID>: DeviceKey] = [:]
     package var deviceTokens: [DeviceTokenKey: DeviceTokenRecord] = [:]
     package var cards: [PhoneKey: CardMachine] = [:]
+    /// All devices of an activity of few phones, in order: the result of `SnapshotKey.activityWithPhones`.
+    package var fewPhones: [ActivityNumber: [DeviceKey]] = [:]
+    /// Those phones of `fewPhones` that came with what a start needs.
+    package var startablePhones: Set<PhoneKey> = []
     /// Devices that have more cards than `SnapshotKey.device` loads.
     package var devicesWithMore: Set<DeviceKey> = []
     /// Result of `SnapshotKey.devicePage`.
@@ -167,6 +171,15 @@ package struct Snapshot: Sendable, Equatable {
     package var nextUserNumber: UserNumber = 1
 
     package init() {}
+
+    /// Maximum number of phones of an activity that `SnapshotKey.activityWithPhones` loads.
+    package static let fewPhones = 32
+
+    /// Adds a phone that is loaded to those of its activity.
+    package mutating func addFewPhone(_ key: PhoneKey) {
+        fewPhones[key.activity, default: []].append(key.device)
+        if cards[key]?.mayBeStarted(in: activities[key.activity]?.run) ?? true { startablePhones.insert(key) }
+    }
 }
 
 extension Snapshot {

@@ -126,12 +126,9 @@ enum ActivityCalls {
     /// Each phone is examined. If there are too many for one call, the result is estimated from stored counts and a
     /// sample.
     static func tally(
-        of id: ActivityID, in call: Call
+        of found: ActivityWithPhones, in call: Call
     ) async throws(Problem) -> (tally: Outlook.Tally, total: Int) {
-        let found = try await call.ask { () async throws(StorageError) in
-            try await call.services.store.activityWithPhones(call.app.bundleID, id)
-        }
-        guard let (state, few) = found else { throw Problem(Refusal.unknownActivity(id)) }
+        let (state, few) = found
         let limits = call.services.limits
         let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)
         if state.phones > limits.countedPhones {
@@ -153,7 +150,9 @@ enum ActivityCalls {
             (answer.devices, answer.next) = dry.page(preview, call)
             return try Answer(answer, revision: preview.reply.revision)
         }
-        let done = try await call.commit(command)
+        let (done, found) =
+            call.isLine
+            ? (try await call.commit(command), nil) : try await call.commit(command, withPhonesOf: id)
         let (reply, isReplayed) = (done.reply, done.isReplayed)
         if reply.changed, !isReplayed {
             call.services.traces?.changed(app: call.app.bundleID.text, activity: id.text, revision: reply.revision)
@@ -164,7 +163,8 @@ enum ActivityCalls {
                 superseded: reply.isSuperseded ? true : nil)
             return try Answer(short, revision: reply.revision, isReplayed: isReplayed)
         }
-        let (tally, total) = try await tally(of: id, in: call)
+        guard let found else { throw Problem(Refusal.unknownActivity(id)) }
+        let (tally, total) = try await tally(of: found, in: call)
         return try Answer(
             ActivityAnswer(reply, tally, total: total), revision: reply.revision, isReplayed: isReplayed)
     }

@@ -31,7 +31,11 @@ enum AudienceCalls {
         }
         var answer = AudienceAnswer(done.reply)
         if !call.isLine {
-            let (tally, total) = try await ActivityCalls.tally(of: id, in: call)
+            let found = try await call.ask { () async throws(StorageError) in
+                try await call.services.store.activityWithPhones(call.app.bundleID, id)
+            }
+            guard let found else { throw Problem(Refusal.unknownActivity(id)) }
+            let (tally, total) = try await ActivityCalls.tally(of: found, in: call)
             answer.take(tally, total: total)
         }
         return try Answer(answer, revision: done.reply.revision, isReplayed: done.isReplayed)

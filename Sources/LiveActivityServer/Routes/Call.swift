@@ -135,10 +135,24 @@ struct Call: Sendable {
     func commit<C: Command>(
         _ command: C, key: IdempotencyKey
     ) async throws(Problem) -> Committed<C.Reply> where C.Reply: IdempotentReply {
-        let once = Idempotent(
-            command, app: app.bundleID, at: key.place(of: caller), digest: key.digest(of: self), now: now)
-        let answered = try await result(of: once)
+        let answered = try await result(of: once(command, key))
         return Committed(reply: answered.reply, isReplayed: answered.isReplayed)
+    }
+
+    /// Runs a command, like ``commit(_:)``, and returns the activity with its phones as the command leaves them.
+    func commit<C: Command>(
+        _ command: C, withPhonesOf id: ActivityID
+    ) async throws(Problem) -> (done: Committed<C.Reply>, found: ActivityWithPhones?) where C.Reply: IdempotentReply {
+        guard let key = conditions.key else {
+            let done = try await result(of: WithPhones(command, of: id, in: app.bundleID))
+            return (Committed(reply: done.reply, isReplayed: false), done.found)
+        }
+        let done = try await result(of: WithPhones(once(command, key), of: id, in: app.bundleID))
+        return (Committed(reply: done.reply.reply, isReplayed: done.reply.isReplayed), done.found)
+    }
+
+    private func once<C: Command>(_ command: C, _ key: IdempotencyKey) -> Idempotent<C> {
+        Idempotent(command, app: app.bundleID, at: key.place(of: caller), digest: key.digest(of: self), now: now)
     }
 
     /// Runs a command without the call's idempotency key, as one step of a call that has its own answer.

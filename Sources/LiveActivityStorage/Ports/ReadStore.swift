@@ -7,7 +7,7 @@ package protocol ReadStore: Sendable {
     /// Returns an activity and, if they are few, all its phones, ordered by key. Both are from one instant.
     func activityWithPhones(
         _ app: BundleID, _ id: ActivityID
-    ) async throws(StorageError) -> (state: ActivityState, phones: [PhoneSituation]?)?
+    ) async throws(StorageError) -> ActivityWithPhones?
     /// Returns at most `limit` phones of an activity, ordered by key, starting after `after`.
     func phones(
         of activity: ActivityNumber, after: DeviceKey, limit: Int

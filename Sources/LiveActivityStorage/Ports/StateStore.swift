@@ -12,9 +12,9 @@ package protocol StateStore: Sendable {
 
 /// Store that announces due work, so that nobody has to poll.
 package protocol WorkStore: StateStore {
-    /// Element after each commit that made work due. Several commits may cause one element. The stream is for one
-    /// consumer, whose own claims cause none.
-    var wakeUps: AsyncStream<Void> { get }
+    /// Element after each commit that made work due: the time at which it is due. Several commits may cause one element
+    /// with the earliest of their times. The stream is for one consumer, whose own claims cause none.
+    var wakeUps: AsyncStream<UnixTime> { get }
     /// Returns the earliest time for which a lane waits; `nil` if every lane sleeps.
     func nextWakeAt() async throws(StorageError) -> UnixTime?
     /// Returns the earliest time for which an ordinary notification waits; `nil` if there are none.
@@ -38,5 +38,19 @@ package struct RefreshTimes: Sendable, Equatable {
     package init(prompt: UnixTime? = nil, paced: UnixTime? = nil) {
         self.prompt = prompt
         self.paced = paced
+    }
+}
+
+extension AsyncStream<UnixTime> {
+    /// Creates a stream of times at which work is due.
+    package static func wakeUps() -> (stream: Self, continuation: Continuation) {
+        makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+}
+
+extension AsyncStream<UnixTime>.Continuation {
+    /// Announces work that is due at a time. Of the times that the consumer has not taken yet, the earliest remains.
+    package func announce(_ time: UnixTime) {
+        if case .dropped(let other) = yield(time), other < time { yield(other) }
     }
 }

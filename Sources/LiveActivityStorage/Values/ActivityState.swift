@@ -22,3 +22,11 @@ package struct ActivityState: Sendable, Equatable {
         return lanes.reduce(0) { $0 + Int(Double($1.counts.total) * $1.progress(in: record.lap)) }
     }
 }
+
+extension Snapshot {
+    /// Returns the current state of an activity, or `nil` if it was not loaded.
+    package func state(of number: ActivityNumber) -> ActivityState? {
+        guard let record = activities[number] else { return nil }
+        return ActivityState(record: record, content: contents[number], lanes: lanes[number] ?? [])
+    }
+}

@@ -112,10 +112,4 @@ extension Draft {
         ) { row in apps[row.int()] = row.text() }
         return apps
     }
-
-    /// `true` if the commit creates work, now or at a time that the dispatcher does not know yet.
-    var makesWorkDue: Bool {
-        changes.activities.contains { snapshot.activities[$0]?.wakeAt != nil }
-            || changes.lanes.contains { snapshot.lane($0)?.nextAt != nil } || !changes.notifications.isEmpty
-    }
 }

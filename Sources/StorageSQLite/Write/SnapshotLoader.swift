@@ -39,10 +39,19 @@ struct SnapshotLoader {
         return loader.snapshot
     }
 
+    /// Returns the data of commands, which may create rows.
+    static func snapshot(forCommandsWith keys: [SnapshotKey], _ sql: Statements) throws -> Snapshot {
+        var loader = Self(sql)
+        try loader.load(keys)
+        try loader.loadNextNumbers()
+        return loader.snapshot
+    }
+
     mutating func load(_ keys: [SnapshotKey]) throws {
         try resolve(keys)
         try Self.fetchActivities(
             wanted.activities.union(wanted.bare), contentsOf: wanted.activities, sql, &snapshot)
+        try loadFewPhones(keys)
         let whole = wanted.devices
         try fetchDevices(whole.union(wanted.others))
         try fetchDeviceTokens(whole.union(wanted.starters)) { token in
@@ -56,8 +65,31 @@ struct SnapshotLoader {
         try phones.loadStarts(wanted.situations, &snapshot)
         for case .due(let due) in keys { try DueLoader.load(due, sql, &snapshot) }
         try loadNotifications(keys)
+    }
+
+    /// Loads what only commands need: the numbers of rows that they may create.
+    private mutating func loadNextNumbers() throws {
         snapshot.nextActivityNumber = (try sql.number("SELECT max(no) FROM activity") ?? 0) + 1
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
+    }
+
+    /// Loads the phones of small activities. Only answers need them, so a row that cannot be read fails no command.
+    private mutating func loadFewPhones(_ keys: [SnapshotKey]) throws {
+        var small: Set<ActivityNumber> = []
+        for case .activityWithPhones(let app, let id) in keys {
+            guard let number = snapshot.activityNumbers[.init(app, id)] else { continue }
+            let phones = (snapshot.lanes[number] ?? []).reduce(0) { $0 + $1.counts.total }
+            if 1...Snapshot.fewPhones ~= phones { small.insert(number) }
+        }
+        guard !small.isEmpty else { return }
+        let phones = PhoneLoader(sql: sql)
+        do {
+            let keys = try phones.load(
+                where: "i.activity IN (SELECT value FROM json_each(?)) ORDER BY i.activity, i.dk",
+                [.text(jsonList(small.sorted()))], &snapshot)
+            try phones.loadStarts(keys, &snapshot)
+            for key in keys { snapshot.addFewPhone(key) }
+        } catch is DamagedRow {}
     }
 
     private mutating func loadNotifications(_ keys: [SnapshotKey]) throws {
@@ -97,9 +129,9 @@ struct SnapshotLoader {
             case .phones(let activity, let devices):
                 wanted.activities.insert(activity)
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
-            case .activity, .members, .users, .device, .devicePage, .activitiesOf, .owners, .holders, .audience,
-                .audiencePage,
-                .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
+            case .activity, .activityWithPhones, .members, .users, .device, .devicePage, .activitiesOf, .owners,
+                .holders, .audience, .audiencePage, .idempotency, .due, .dueNotifications, .addressees, .refreshes,
+                .memos, .provided, .dueRefreshes:
                 break
             }
         }
@@ -111,8 +143,8 @@ struct SnapshotLoader {
         var ids = others
         for key in keys {
             switch key {
-            case .activity(let app, let id), .members(let app, let id), .users(let app, _, let id?),
-                .audience(let app, let id, _), .audiencePage(let app, let id, _, _, _):
+            case .activity(let app, let id), .activityWithPhones(let app, let id), .members(let app, let id),
+                .users(let app, _, let id?), .audience(let app, let id, _), .audiencePage(let app, let id, _, _, _):
                 ids.insert(.init(app, id))
             default: break
             }

@@ -1,3 +1,4 @@
+import APNSModel
 import Dispatch
 import Foundation
 import GRDB
@@ -38,7 +39,8 @@ final class WriterQueue: Sendable {
     }
 
     struct Done: Sendable {
-        var wakes = false
+        /// Earliest time at which the transaction has made work due.
+        var workDueAt: UnixTime?
         /// `true` if a refresh is due.
         var asks = false
         /// `true` if events were written.
@@ -66,14 +68,14 @@ final class WriterQueue: Sendable {
     private let sealer: TokenSealer?
     private let counters: StoreCounters
     private let faultPoints: FaultPoints
-    private let onWorkDue: @Sendable () -> Void
+    private let onWorkDue: @Sendable (UnixTime) -> Void
     private let onRefreshDue: @Sendable () -> Void
     private let onEvents: @Sendable () -> Void
 
     init(
         _ pool: DatabasePool, _ counters: StoreCounters, _ sealer: TokenSealer?,
         faultPoints: FaultPoints = FaultPoints(),
-        onWorkDue: @escaping @Sendable () -> Void, onRefreshDue: @escaping @Sendable () -> Void,
+        onWorkDue: @escaping @Sendable (UnixTime) -> Void, onRefreshDue: @escaping @Sendable () -> Void,
         onEvents: @escaping @Sendable () -> Void
     ) {
         self.onEvents = onEvents
@@ -131,13 +133,14 @@ final class WriterQueue: Sendable {
     }
 
     /// Takes at most one group of waiting jobs. More urgent ranks go first, except that jobs which have waited long
-    /// move up.
+    /// move up. If a claim waits, it is the last of the group.
     private func takeGroup() -> ([Job], Bool) {
         state.withLock { state in
             let groups = state.groups
             func urgency(_ job: Job) -> Int { job.rank.rawValue * Self.ageing - (groups - job.arrival) }
             let order = state.jobs.indices.map { (urgency: urgency(state.jobs[$0]), index: $0) }.sorted { $0 < $1 }
             var taken: [Int] = []
+            var claim: Int?
             var weight = 0
             for (_, index) in order {
                 let job = state.jobs[index]
@@ -147,11 +150,15 @@ final class WriterQueue: Sendable {
                     if job.isAlone { break }
                     continue
                 }
-                guard !job.isAlone else { continue }
+                guard !job.isAlone else {
+                    if job.rank == .claim, !state.jobs[taken[0]].isAlone { claim = claim ?? index }
+                    continue
+                }
                 guard taken.count < Self.maximumGroup, weight + job.weight <= Self.maximumWeight else { break }
                 taken.append(index)
                 weight += job.weight
             }
+            if let claim { taken.append(claim) }
             guard !taken.isEmpty else { return ([], state.isClosed) }
             state.groups += 1
             let group = taken.map { state.jobs[$0] }
@@ -175,7 +182,7 @@ final class WriterQueue: Sendable {
         } catch  where rest.count > 1 && error.isOneJobs {
             // A fault of one job must not fail the others. Halving finds that job with a few transactions, whereas
             // single commits would cost every other job its own disk sync.
-            let half = rest.count / 2
+            let half = rest.last?.isAlone == true ? rest.count - 1 : rest.count / 2
             write(Array(rest.prefix(half)))
             write(Array(rest.dropFirst(half)))
         } catch  where error.isDamage && (rest.first?.rank == .claim || rest.first?.rank == .prune) {
@@ -186,7 +193,7 @@ final class WriterQueue: Sendable {
             // Wake the readers, because the commit may have succeeded, and a repeated command would then change
             // nothing.
             if case .commitUnknown = error {
-                onWorkDue()
+                onWorkDue(.distantPast)
                 onRefreshDue()
                 onEvents()
             }
@@ -246,7 +253,7 @@ final class WriterQueue: Sendable {
                     if case .statements(let perform)? = group.first?.work {
                         done = [try perform(sql)]
                     } else {
-                        (done, tally) = try Self.run(group, sql)
+                        (done, tally) = try Self.runInParts(group, sql)
                     }
                     if counters.hasChanged(transaction, db) {
                         ranks = Set(group.prefix(done.count).map(\.rank)).sorted()
@@ -271,10 +278,22 @@ final class WriterQueue: Sendable {
         }
         for rank in ranks { faultPoints.reach(.afterCommit(of: rank)) }
         for item in done { item.reply() }
-        if done.contains(where: \.wakes) { onWorkDue() }
+        if let time = done.lazy.compactMap(\.workDueAt).min() { onWorkDue(time) }
         if done.contains(where: \.asks) { onRefreshDue() }
         if done.contains(where: \.tells) { onEvents() }
         return done.count
+    }
+
+    /// Runs a group, and then the claim that shares its transaction: one sync of the disk for a change and its claim.
+    /// The claim finds its rows by queries, so the group's changes are written before.
+    private static func runInParts(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
+        let others = group.prefix { !$0.isAlone }
+        guard !others.isEmpty, others.count < group.count else { return try run(group, sql) }
+        var (done, tally) = try run(Array(others), sql)
+        guard done.count == others.count else { return (done, tally) }
+        let (claimed, counted) = try run(Array(group[others.count...]), sql)
+        tally.add(counted)
+        return (done + claimed, tally)
     }
 
     /// Loads the data of all commands, runs them in order on the results of those before, and writes the changes.
@@ -283,7 +302,7 @@ final class WriterQueue: Sendable {
     private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
-        var snapshot = try SnapshotLoader.snapshot(of: keys, sql)
+        var snapshot = try SnapshotLoader.snapshot(forCommandsWith: keys, sql)
         if let notes = sql.damage {
             for case .due(let due) in keys { try DamagedWork(due: due, sql: sql).putOff(&snapshot, notes) }
             snapshot.unreadable = notes.rows
@@ -296,7 +315,7 @@ final class WriterQueue: Sendable {
         }
         try draft.write(sql)
         // A claim knows by itself what is due next.
-        if draft.makesWorkDue, group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].wakes = true }
+        if group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].workDueAt = draft.workDueAt }
         if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
         if !draft.changes.events.isEmpty, !done.isEmpty { done[0].tells = true }
         return (done, draft.changes.tally)

@@ -172,3 +172,16 @@ func withDatabasePath(_ body: (String) async throws -> Void) async throws {
     defer { try? FileManager.default.removeItem(at: directory) }
     try await body(directory.appending(path: "islet.sqlite").path)
 }
+
+extension SteppedClock {
+    /// Advances by a duration, from one sleeper to the next.
+    ///
+    /// A dispatcher that looked before a settlement sleeps until the lease of that flight ends, and only then until
+    /// later work is due.
+    func advance(through duration: Duration) async {
+        let end = now.offset + duration
+        while now.offset < end, !Task.isCancelled {
+            if let wake = nextWake { advance(by: min(wake, end) - now.offset) } else { await Task.yield() }
+        }
+    }
+}

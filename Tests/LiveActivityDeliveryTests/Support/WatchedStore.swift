@@ -26,7 +26,7 @@ final class WatchedStore: WorkStore {
     var now: State { state.withLock { $0 } }
     func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
-    var wakeUps: AsyncStream<Void> { inner.wakeUps }
+    var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
 
     func nextWakeAt() async throws(StorageError) -> UnixTime? {
         state.withLock { $0.wakeReads += 1 }

@@ -20,7 +20,7 @@ final class Node: @unchecked Sendable {
     var frozenUntil: Int64?
     /// Fault point at which the process dies, and the number of passes before that.
     var crash: (point: FaultPoint, passes: Int)?
-    var wakeUp: AsyncStream<Void>.Continuation?
+    var wakeUp: AsyncStream<UnixTime>.Continuation?
     var refreshWakeUp: AsyncStream<Void>.Continuation?
     var eventWakeUp: AsyncStream<Void>.Continuation?
     private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]

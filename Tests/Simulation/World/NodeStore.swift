@@ -10,8 +10,8 @@ import TestSupport
 struct NodeStore: WorkStore {
     let node: Node
 
-    var wakeUps: AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    var wakeUps: AsyncStream<UnixTime> {
+        let (stream, continuation) = AsyncStream.wakeUps()
         node.wakeUp = continuation
         return stream
     }

@@ -128,11 +128,11 @@ final class World: @unchecked Sendable {
             watch(command, result, before: before, by: node)
         }
         if !command.isAlone { group?.add(command, result) }
-        if command.rank != .claim, store.nextWakeAt != nil || store.nextNotificationAt != nil {
+        if command.rank != .claim, let due = store.workDueAt {
             // A wake-up is a hint: sometimes another process does not get it.
             for other in nodes where other.isAlive && (other === node || !chance(300, in: 1000)) {
                 if other !== node { count(.wokenByAnother) }
-                other.wakeUp?.yield()
+                other.wakeUp?.announce(due)
             }
         }
         wakeProviders(after: command.rank)

@@ -120,10 +120,10 @@ struct Pair {
         for one in all { try one.take(&self) }
         let title = all.map(\.title).joined(separator: "; ")
         try await compare(title)
-        // One commit for the job that held the writer, one for the group, and one for each claim.
+        // One commit for the job that held the writer, one for the group with a claim, and one for each further claim.
         let claims = all.count { $0.rank == .claim }
         let made = engine.counters.statistics.commits - commits
-        let least = 1 + claims + (claims < all.count ? 1 : 0)
+        let least = 1 + max(claims, claims < all.count ? 1 : 0)
         // Two sweeps exceed the weight of a group.
         let isTooMuch = all.reduce(0) { $0 + $1.weight } > WriterQueue.maximumWeight
         guard all.isEmpty || made == least || (mayPart || isTooMuch) && (least...1 + all.count).contains(made) else {
@@ -131,17 +131,22 @@ struct Pair {
         }
     }
 
-    /// Runs the command after a preview, which must have announced the same result.
+    /// Runs the command after a preview, which must have announced the same result. The reply comes with the phones,
+    /// as reads then find them.
     mutating func runAsPreviewed<C: Command>(
         _ name: String, _ command: C, of activity: ActivityID, in app: BundleID
     ) async throws where C.Reply: Equatable {
+        let asked = WithPhones(command, of: activity, in: app)
         guard gate == nil else {
-            try await run(name, command)
+            // After another command of the group, not everything may be loaded.
+            try await run(name, asked) { $0.isSame(as: $1, orLacksPhones: true) }
             return
         }
         let all = PhoneStretch(after: -1, limit: 100)
+        let before = try await engine.activityWithPhones(app, activity)
         let preview = try await engine.preview(command, of: activity, in: app, phones: [all])
-        let reply = try await run(name, command)
+        let answer = try await run(name, asked) { $0.isSame(as: $1, orLacksPhones: false) }
+        let reply = answer?.reply
         guard let told = try? preview.get() else {
             guard reply == nil else { throw Difference(description: "step \(steps), \(name): the preview refused") }
             return
@@ -155,11 +160,23 @@ struct Pair {
         guard let both, both.state == state, both.phones == phones else {
             throw Difference(description: "step \(steps), \(name): read together \(String(describing: both))")
         }
+        let hasNew = before?.phones?.count != phones.count
+        guard let found = answer?.found, found.state == state, found.phones.map({ $0 == phones }) ?? hasNew else {
+            throw Difference(description: "step \(steps), \(name): replied with \(String(describing: answer?.found))")
+        }
     }
 
     @discardableResult
     mutating func run<C: Command>(_ name: String, _ command: C) async throws -> C.Reply? where C.Reply: Equatable {
         try await run(name, command, ==)
+    }
+}
+
+extension WithPhones.Reply where Inner.Reply: Equatable {
+    fileprivate func isSame(as other: Self, orLacksPhones mayLack: Bool) -> Bool {
+        let (phones, others) = (found?.phones, other.found?.phones)
+        return reply == other.reply && found?.state == other.found?.state
+            && (phones == others || mayLack && others == nil)
     }
 }
 

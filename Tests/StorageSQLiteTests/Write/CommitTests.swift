@@ -137,7 +137,7 @@ struct CommitTests {
             } catch {
                 #expect(error.description.contains("may be stored"))
             }
-            await wakeUps.next()
+            #expect(await wakeUps.next() == .distantPast)
             store.close()
         }
     }
@@ -162,11 +162,11 @@ struct CommitTests {
         }
     }
 
-    @Test func `a commit that makes work due wakes the one who waits for it, once for many`() async throws {
+    @Test func `commits that make work due announce the earliest time, once for many`() async throws {
         try await withStore { store in
             var wakeUps = store.wakeUps.makeAsyncIterator()
             #expect(try await store.nextWakeAt() == nil)
-            for number: ActivityNumber in [2, 1] {
+            for number: ActivityNumber in [2, 1, 3] {
                 _ = try await store.commit(
                     PutRows { draft in
                         var activity = ActivityRecord(
@@ -176,7 +176,7 @@ struct CommitTests {
                         draft.put(activity)
                     })
             }
-            await wakeUps.next()
+            #expect(await wakeUps.next() == Sample.now + .seconds(1))
             #expect(try await store.nextWakeAt() == Sample.now + .seconds(1))
             // A claim that gives a lane another time does not wake the claimer.
             let time = Sample.now + .seconds(1)

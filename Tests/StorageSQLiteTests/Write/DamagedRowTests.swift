@@ -99,6 +99,32 @@ struct DamagedRowTests {
         }
     }
 
+    @Test func `a call succeeds without the phones of its answer, if one of them cannot be read`() async throws {
+        try await withStore { store in
+            let app = Sample.app()
+            var report = CardReport(localID: Sample.local("ann"), type: Sample.type(), state: .active)
+            report.activity = Sample.activityID("a")
+            var body = RegisterDevice.Body(user: Sample.user("ann"))
+            body.deviceToken = Sample.token("ann")
+            _ = try await store.commit(
+                RegisterDevice(app: app, id: Sample.device("ann"), body: body, now: Sample.now, freshKey: 1)
+            ).get()
+            _ = try await store.commit(
+                ReportCard(app: app, device: Sample.device("ann"), report: report, now: Sample.now)
+            ).get()
+            func set(_ step: Int) async throws -> WithPhones<SetDesiredState>.Reply {
+                let command = SetDesiredState(
+                    app: app.bundleID, id: Sample.activityID("a"), type: Sample.type(),
+                    body: .init(state: Sample.state(step)), now: Sample.now)
+                return try await store.commit(WithPhones(command, of: command.id, in: app.bundleID)).get()
+            }
+            #expect(try await set(1).found?.phones?.count == 1)
+            try await Self.damage(store, "UPDATE instance SET state = 99")
+            let part = try await set(2)
+            #expect(part.found?.state.phones == 1 && part.found?.phones == nil)
+        }
+    }
+
     @Test func `the tokens of an ended activity that cannot be read leave nobody behind who owns them`() async throws {
         try await withStore { store in
             for (index, name) in ["ann", "bob"].enumerated() {
