@@ -139,13 +139,12 @@ package struct Dispatcher: Service {
     ///
     /// - Parameter hasMore: Lanes are known to be due.
     private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {
-        let notification = try await store.nextNotificationAt()
-        let lane = hasMore ? nil : try await store.nextWakeAt()
+        let next = try await store.nextWork()
         let now = time.wall()
-        let isLaneDue = hasMore || lane.map { $0 <= now } ?? false
-        let isNotificationDue = notification.map { $0 <= now } ?? false
+        let isLaneDue = hasMore || next.lane.map { $0 <= now } ?? false
+        let isNotificationDue = next.notification.map { $0 <= now } ?? false
         if isLaneDue || isNotificationDue { return (isLaneDue, isNotificationDue) }
-        let due = [lane, notification].compactMap { $0 }.min()
+        let due = next.earliest
         await signal.wait(
             for: min(due.map { $0 - now } ?? limits.look, limits.look), on: clock, until: due ?? .distantFuture)
         return nil

@@ -75,7 +75,7 @@ extension SQLiteStore: AdminStore {
     package func statistics() async throws(StorageError) -> StoreStatistics {
         var statistics = counters.statistics
         statistics.waiting = waiting
-        statistics.earliestDue = [try await nextWakeAt(), try await nextNotificationAt()].compactMap { $0 }.min()
+        statistics.earliestDue = try await nextWork().earliest
         return statistics
     }
 

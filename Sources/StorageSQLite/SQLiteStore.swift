@@ -174,17 +174,20 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         return try result.get()
     }
 
-    package func nextWakeAt() async throws(StorageError) -> UnixTime? {
+    package func nextWork() async throws(StorageError) -> NextWork {
         try await briefQuery { sql in
-            let lane = try sql.number("SELECT min(next_at) FROM lane WHERE next_at IS NOT NULL")
-            let activity = try sql.number("SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL")
-            return [lane, activity].compactMap { $0 }.min().map(UnixTime.init(milliseconds:))
-        }
-    }
-
-    package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
-        try await briefQuery { sql in
-            try sql.number("SELECT min(next_at) FROM notification").map(UnixTime.init(milliseconds:))
+            var next = NextWork(lane: nil, notification: nil)
+            try sql.query(
+                """
+                SELECT (SELECT min(next_at) FROM lane WHERE next_at IS NOT NULL),
+                    (SELECT min(wake_at) FROM activity WHERE wake_at IS NOT NULL),
+                    (SELECT min(next_at) FROM notification)
+                """
+            ) { row in
+                next.lane = [row.timeOrNil(), row.timeOrNil()].compactMap { $0 }.min()
+                next.notification = row.timeOrNil()
+            }
+            return next
         }
     }
 

@@ -21,7 +21,7 @@ struct DispatcherTests {
                 for sleep in 1...4 {
                     await stage.until { stage.clock.nextWake != nil }
                     let now = stage.store.now
-                    #expect(now.claims == 1 && now.wakeReads <= 2 + sleep, "\(now)")
+                    #expect(now.claims == 1 && now.looks <= 3 + sleep, "\(now)")
                     if sleep < 4, let next = stage.clock.nextWake {
                         stage.clock.advance(by: next - stage.clock.now.offset)
                     }
@@ -33,7 +33,7 @@ struct DispatcherTests {
                 #expect(stage.steps == [1, 2])
                 // A dispatcher that had woken meanwhile would have read or claimed before this change.
                 #expect(stage.store.now.claims == 2, "a claim for each change, and none for its own commit")
-                #expect(stage.store.now.wakeReads - quiet.wakeReads <= 4, "\(stage.store.now)")
+                #expect(stage.store.now.looks - quiet.looks <= 4, "\(stage.store.now)")
             }
         }
     }
@@ -62,13 +62,13 @@ struct DispatcherTests {
                 try await stage.put(2)
                 let end = stage.clock.now.offset + .seconds(1)
                 await stage.until { stage.clock.nextWake == end }
-                let before = stage.store.now.wakeReads
+                let before = stage.store.now.looks
                 for step in 3...22 { try await stage.put(step) }
                 await stage.clock.advanceToSleeper(.seconds(1))
                 await stage.sender.received(2)
                 await stage.settled(2)
                 #expect(stage.steps == [1, 22])
-                #expect(stage.store.now.wakeReads - before <= 3, "\(stage.store.now)")
+                #expect(stage.store.now.looks - before <= 3, "\(stage.store.now)")
             }
         }
     }

@@ -198,8 +198,7 @@ private final class NudgedStore: WorkStore {
     }
 
     func nudge() { wake.announce(.distantPast) }
-    func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
-    func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
+    func nextWork() async throws(StorageError) -> NextWork { try await inner.nextWork() }
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         try await inner.commit(command)
     }

@@ -21,8 +21,7 @@ final class HeldStore: WorkStore {
     }
 
     var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
-    func nextWakeAt() async throws(StorageError) -> UnixTime? { try await inner.nextWakeAt() }
-    func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
+    func nextWork() async throws(StorageError) -> NextWork { try await inner.nextWork() }
 
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         if command.rank == .claim { await letClaim() }

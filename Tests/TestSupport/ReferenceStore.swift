@@ -52,16 +52,13 @@ package final class ReferenceStore: WorkStore {
         return stream
     }
 
-    package func nextWakeAt() async throws(StorageError) -> UnixTime? {
-        let (at, fails) = state.withLock { ($0.store.nextWakeAt, $0.dice.chance($0.faults.fails)) }
+    package func nextWork() async throws(StorageError) -> NextWork {
+        let (next, fails) = state.withLock { state in
+            let next = NextWork(lane: state.store.nextWakeAt, notification: state.store.nextNotificationAt)
+            return (next, state.dice.chance(state.faults.fails))
+        }
         if fails { throw .failed("as the dice say") }
-        return at
-    }
-
-    package func nextNotificationAt() async throws(StorageError) -> UnixTime? {
-        let (at, fails) = state.withLock { ($0.store.nextNotificationAt, $0.dice.chance($0.faults.fails)) }
-        if fails { throw .failed("as the dice say") }
-        return at
+        return next
     }
 
     package func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {

@@ -15,10 +15,15 @@ package protocol WorkStore: StateStore {
     /// Element after each commit that made work due: the time at which it is due. Several commits may cause one element
     /// with the earliest of their times. The stream is for one consumer, whose own claims cause none.
     var wakeUps: AsyncStream<UnixTime> { get }
+    /// Returns the earliest times for which work waits.
+    func nextWork() async throws(StorageError) -> NextWork
+}
+
+extension WorkStore {
     /// Returns the earliest time for which a lane waits; `nil` if every lane sleeps.
-    func nextWakeAt() async throws(StorageError) -> UnixTime?
+    package func nextWakeAt() async throws(StorageError) -> UnixTime? { try await nextWork().lane }
     /// Returns the earliest time for which an ordinary notification waits; `nil` if there are none.
-    func nextNotificationAt() async throws(StorageError) -> UnixTime?
+    package func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await nextWork().notification }
 }
 
 /// Store that announces due computations, so that nobody has to poll.

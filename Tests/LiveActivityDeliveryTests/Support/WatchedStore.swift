@@ -7,7 +7,7 @@ import Synchronization
 /// A store that counts its calls, and fails or delays them on request.
 final class WatchedStore: WorkStore {
     struct State {
-        var wakeReads = 0
+        var looks = 0
         var claims = 0
         var settlements = 0
         var failures = 0
@@ -28,12 +28,10 @@ final class WatchedStore: WorkStore {
 
     var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
 
-    func nextWakeAt() async throws(StorageError) -> UnixTime? {
-        state.withLock { $0.wakeReads += 1 }
-        return try await inner.nextWakeAt()
+    func nextWork() async throws(StorageError) -> NextWork {
+        state.withLock { $0.looks += 1 }
+        return try await inner.nextWork()
     }
-
-    func nextNotificationAt() async throws(StorageError) -> UnixTime? { try await inner.nextNotificationAt() }
 
     func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         let (fails, onClaim) = state.withLock { state in

@@ -16,14 +16,9 @@ struct NodeStore: WorkStore {
         return stream
     }
 
-    func nextWakeAt() async throws(StorageError) -> UnixTime? {
+    func nextWork() async throws(StorageError) -> NextWork {
         try await read()
-        return node.world.store.nextWakeAt
-    }
-
-    func nextNotificationAt() async throws(StorageError) -> UnixTime? {
-        try await read()
-        return node.world.store.nextNotificationAt
+        return NextWork(lane: node.world.store.nextWakeAt, notification: node.world.store.nextNotificationAt)
     }
 
     func read() async throws(StorageError) {
