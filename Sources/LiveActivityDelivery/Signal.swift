@@ -3,7 +3,7 @@ import Synchronization
 
 /// A flag that one task waits for and any task may raise. Raising it twice has the effect of once.
 ///
-/// It may be raised for a time. A task that waits until that time or less far is not woken, because it looks by itself.
+/// It may be raised for a time. A task that looks at that time or earlier anyway is not woken.
 final class Signal: Sendable {
     private struct State {
         /// The earliest time for which the flag was raised since the last wait.

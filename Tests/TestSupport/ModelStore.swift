@@ -115,7 +115,7 @@ extension ModelStore {
             guard let number = rows.activityNumbers[.init(app, id)] else { return }
             loadActivity(number, &part)
             let devices = rows.cards.keys.filter { $0.activity == number }.map(\.device).sorted()
-            guard 1...Snapshot.fewPhones ~= devices.count else { return }
+            guard 1...Snapshot.maximumFewPhones ~= devices.count else { return }
             for device in devices {
                 loadSituation(number, device, &part)
                 part.addFewPhone(.init(number, device))

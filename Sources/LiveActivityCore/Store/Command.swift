@@ -13,7 +13,10 @@ package protocol Command: Sendable {
     var rank: CommandRank { get }
     /// `false` if the command never refuses. The draft then keeps nothing to undo it.
     static var mayBeRefused: Bool { get }
-    /// `true` if the command needs a commit of its own, because its queries must see exactly what the database holds.
+    /// Name of the command for traces.
+    static var name: String { get }
+    /// `true` if no command may share the run of this one, because its queries must see exactly what the database
+    /// holds. A claim may still be the last in the transaction of others.
     var isAlone: Bool { get }
     /// Amount of writing, in units of a simple command. The sum of the weights limits a group.
     var weight: Int { get }
@@ -22,6 +25,7 @@ package protocol Command: Sendable {
 
 extension Command {
     package static var mayBeRefused: Bool { true }
+    package static var name: String { "\(Self.self)" }
     package var isAlone: Bool { rank == .claim || rank == .prune }
     package var weight: Int { 1 }
 }

@@ -134,6 +134,9 @@ package struct Draft: Sendable {
         let total = (snapshot.lanes[activity.number] ?? []).reduce(0) { $0 + $1.counts.total }
         let devices = snapshot.fewPhones[activity.number] ?? []
         guard devices.count == total else { return nil }
+        let othersHaveChanged =
+            changes.cards.contains { $0.activity != activity.number }
+            || changes.contents.contains { $0 != activity.number }
         var phones: [PhoneSituation] = []
         for device in devices {
             let key = Snapshot.PhoneKey(activity.number, device)
@@ -141,17 +144,13 @@ package struct Draft: Sendable {
             if !phone.card.mayBeStarted(in: activity.run) {
                 // Another command may have asked for it.
                 phone.forgetStart()
-            } else if !snapshot.startablePhones.contains(key) || hasChangedOtherCard(on: device, than: key) {
+            } else if othersHaveChanged || snapshot.startablePhones[key] != snapshot.cardLook(of: activity.number) {
+                // A start may be held behind another whose card looks the same.
                 return nil
             }
             phones.append(phone)
         }
         return phones
-    }
-
-    /// Returns `true` if a card of another activity has changed, so that a start may no longer be held behind it.
-    private func hasChangedOtherCard(on device: DeviceKey, than key: Snapshot.PhoneKey) -> Bool {
-        changes.cards.contains { $0.device == device && $0 != key }
     }
 
     /// Earliest time at which a changed row has work for the dispatcher; `nil` if none has.

@@ -124,8 +124,8 @@ package struct Snapshot: Sendable, Equatable {
     package var cards: [PhoneKey: CardMachine] = [:]
     /// All devices of an activity of few phones, in order: the result of `SnapshotKey.activityWithPhones`.
     package var fewPhones: [ActivityNumber: [DeviceKey]] = [:]
-    /// Those phones of `fewPhones` that came with what a start needs.
-    package var startablePhones: Set<PhoneKey> = []
+    /// Those phones of `fewPhones` that came with what a start needs, and the look of the card that it would start.
+    package var startablePhones: [PhoneKey: CardLook] = [:]
     /// Devices that have more cards than `SnapshotKey.device` loads.
     package var devicesWithMore: Set<DeviceKey> = []
     /// Result of `SnapshotKey.devicePage`.
@@ -173,12 +173,23 @@ package struct Snapshot: Sendable, Equatable {
     package init() {}
 
     /// Maximum number of phones of an activity that `SnapshotKey.activityWithPhones` loads.
-    package static let fewPhones = 32
+    package static let maximumFewPhones = 32
+
+    /// What tells a new card from others on its device.
+    package struct CardLook: Sendable, Equatable {
+        let type: String
+        let attributesDigest: UInt64?
+    }
+
+    func cardLook(of activity: ActivityNumber) -> CardLook? {
+        activities[activity].map { CardLook(type: $0.type, attributesDigest: contents[activity]?.attributesDigest) }
+    }
 
     /// Adds a phone that is loaded to those of its activity.
     package mutating func addFewPhone(_ key: PhoneKey) {
         fewPhones[key.activity, default: []].append(key.device)
-        if cards[key]?.mayBeStarted(in: activities[key.activity]?.run) ?? true { startablePhones.insert(key) }
+        guard cards[key]?.mayBeStarted(in: activities[key.activity]?.run) ?? true else { return }
+        startablePhones[key] = cardLook(of: key.activity)
     }
 }
 

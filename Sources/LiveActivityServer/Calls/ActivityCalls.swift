@@ -128,7 +128,14 @@ enum ActivityCalls {
     static func tally(
         of found: ActivityWithPhones, in call: Call
     ) async throws(Problem) -> (tally: Outlook.Tally, total: Int) {
-        let (state, few) = found
+        var (state, few) = found
+        if few == nil, state.phones <= Snapshot.maximumFewPhones {
+            // The change itself has added a phone, for example. State and phones must be of one instant.
+            let again = try await call.ask { () async throws(StorageError) in
+                try await call.services.store.activityWithPhones(call.app.bundleID, state.record.id)
+            }
+            if let again { (state, few) = again }
+        }
         let limits = call.services.limits
         let outlook = Outlook(state, app: call.app, now: call.now, since: call.now)
         if state.phones > limits.countedPhones {

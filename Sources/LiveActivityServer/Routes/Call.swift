@@ -159,7 +159,7 @@ struct Call: Sendable {
     func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
         let store = services.store
         let span = services.traces?.start("decide")
-        span?.attributes["islet.command"] = "\(C.self)"
+        span?.attributes["islet.command"] = C.name
         defer { span?.end() }
         let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
         do throws(Refusal) { return try result.get() } catch { throw Problem(error) }

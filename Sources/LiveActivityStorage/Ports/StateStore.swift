@@ -56,6 +56,7 @@ extension AsyncStream<UnixTime> {
 extension AsyncStream<UnixTime>.Continuation {
     /// Announces work that is due at a time. Of the times that the consumer has not taken yet, the earliest remains.
     package func announce(_ time: UnixTime) {
-        if case .dropped(let other) = yield(time), other < time { yield(other) }
+        var earliest = time
+        while case .dropped(let other) = yield(earliest), other < earliest { earliest = other }
     }
 }

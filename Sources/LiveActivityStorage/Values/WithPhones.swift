@@ -1,7 +1,8 @@
 package import APNSModel
 package import LiveActivityCore
 
-/// An activity, and all its phones, ordered by key. They are `nil` if they are many, or new.
+/// An activity, and all its phones, ordered by key. The phones are `nil` if they are many, or not all known: see
+/// `Draft.fewPhones`.
 package typealias ActivityWithPhones = (state: ActivityState, phones: [PhoneSituation]?)
 
 /// Command whose reply comes with the activity and its phones, as the command leaves them.
@@ -25,6 +26,7 @@ package struct WithPhones<Inner: Command>: Command {
     }
 
     package static var mayBeRefused: Bool { Inner.mayBeRefused }
+    package static var name: String { Inner.name }
     package var rank: CommandRank { inner.rank }
     package var isAlone: Bool { inner.isAlone }
     package var weight: Int { inner.weight }

@@ -1,6 +1,8 @@
 import APNSModel
 import Foundation
+import GRDB
 import LiveActivityCore
+import LiveActivityStorage
 
 /// Loads the data of a group of commands inside the writer's transaction, with one statement per table for any number
 /// of commands.
@@ -79,7 +81,7 @@ struct SnapshotLoader {
         for case .activityWithPhones(let app, let id) in keys {
             guard let number = snapshot.activityNumbers[.init(app, id)] else { continue }
             let phones = (snapshot.lanes[number] ?? []).reduce(0) { $0 + $1.counts.total }
-            if 1...Snapshot.fewPhones ~= phones { small.insert(number) }
+            if 1...Snapshot.maximumFewPhones ~= phones { small.insert(number) }
         }
         guard !small.isEmpty else { return }
         let phones = PhoneLoader(sql: sql)
@@ -89,7 +91,9 @@ struct SnapshotLoader {
                 [.text(jsonList(small.sorted()))], &snapshot)
             try phones.loadStarts(keys, &snapshot)
             for key in keys { snapshot.addFewPhone(key) }
-        } catch is DamagedRow {}
+        } catch is DamagedRow {
+        } catch is TokenKeyProblem {
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {}
     }
 
     private mutating func loadNotifications(_ keys: [SnapshotKey]) throws {

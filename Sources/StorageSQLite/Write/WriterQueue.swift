@@ -151,7 +151,7 @@ final class WriterQueue: Sendable {
                     continue
                 }
                 guard !job.isAlone else {
-                    if job.rank == .claim, !state.jobs[taken[0]].isAlone { claim = claim ?? index }
+                    if job.rank == .claim { claim = claim ?? index }
                     continue
                 }
                 guard taken.count < Self.maximumGroup, weight + job.weight <= Self.maximumWeight else { break }
@@ -179,9 +179,10 @@ final class WriterQueue: Sendable {
         var rest = group[...]
         do throws(Failure) {
             while !rest.isEmpty { rest = rest.dropFirst(try commit(Array(rest))) }
-        } catch  where rest.count > 1 && error.isOneJobs {
+        } catch  where rest.count > 1 && (error.isOneJobs || rest.last?.isAlone == true && !error.isUnknown) {
             // A fault of one job must not fail the others. Halving finds that job with a few transactions, whereas
-            // single commits would cost every other job its own disk sync.
+            // single commits would cost every other job its own disk sync. A claim reads rows that no call asked for,
+            // so whatever goes wrong with it must not fail the calls: it is split off first.
             let half = rest.last?.isAlone == true ? rest.count - 1 : rest.count / 2
             write(Array(rest.prefix(half)))
             write(Array(rest.dropFirst(half)))
@@ -192,7 +193,7 @@ final class WriterQueue: Sendable {
             for job in rest { job.fail(error.storageError) }
             // Wake the readers, because the commit may have succeeded, and a repeated command would then change
             // nothing.
-            if case .commitUnknown = error {
+            if error.isUnknown {
                 onWorkDue(.distantPast)
                 onRefreshDue()
                 onEvents()
@@ -225,6 +226,7 @@ final class WriterQueue: Sendable {
         }
 
         var isDamage: Bool { if case .damaged = self { true } else { false } }
+        var isUnknown: Bool { if case .commitUnknown = self { true } else { false } }
 
         var storageError: StorageError {
             switch self {
@@ -243,22 +245,22 @@ final class WriterQueue: Sendable {
         var tally = Tally()
         var isCommitting = false
         // Empty if nothing is written: a claim that finds no work is not a fault point.
-        var ranks: [CommandRank] = []
+        var ranks: Set<CommandRank> = []
         do {
             try pool.writeWithoutTransaction { db in
                 let transaction = counters.begin(db)
                 let sealing = TokenSealing(db, sealer)
                 try db.inTransaction(.immediate) {
                     let sql = Statements(db: db, sealing: sealing, damage: damage)
-                    if case .statements(let perform)? = group.first?.work {
-                        done = [try perform(sql)]
-                    } else {
-                        (done, tally) = try Self.runInParts(group, sql)
+                    for part in Self.parts(of: group) {
+                        let begun = counters.begin(db)
+                        let (ran, counted) = try Self.run(part, sql)
+                        done += ran
+                        tally.add(counted)
+                        if counters.hasChanged(begun, db) { ranks.formUnion(part.prefix(ran.count).map(\.rank)) }
+                        guard ran.count == part.count else { break }
                     }
-                    if counters.hasChanged(transaction, db) {
-                        ranks = Set(group.prefix(done.count).map(\.rank)).sorted()
-                    }
-                    for rank in ranks { faultPoints.reach(.beforeCommit(of: rank)) }
+                    for rank in ranks.sorted() { faultPoints.reach(.beforeCommit(of: rank)) }
                     isCommitting = true
                     return .commit
                 }
@@ -276,7 +278,7 @@ final class WriterQueue: Sendable {
         } catch {
             throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
         }
-        for rank in ranks { faultPoints.reach(.afterCommit(of: rank)) }
+        for rank in ranks.sorted() { faultPoints.reach(.afterCommit(of: rank)) }
         for item in done { item.reply() }
         if let time = done.lazy.compactMap(\.workDueAt).min() { onWorkDue(time) }
         if done.contains(where: \.asks) { onRefreshDue() }
@@ -284,22 +286,20 @@ final class WriterQueue: Sendable {
         return done.count
     }
 
-    /// Runs a group, and then the claim that shares its transaction: one sync of the disk for a change and its claim.
-    /// The claim finds its rows by queries, so the group's changes are written before.
-    private static func runInParts(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
+    /// Returns the parts of a group that run one after the other: the claim that shares its transaction comes last. It
+    /// finds its rows by queries, so the changes of the others are written before. One sync of the disk serves a change
+    /// and its claim.
+    private static func parts(of group: [Job]) -> [[Job]] {
         let others = group.prefix { !$0.isAlone }
-        guard !others.isEmpty, others.count < group.count else { return try run(group, sql) }
-        var (done, tally) = try run(Array(others), sql)
-        guard done.count == others.count else { return (done, tally) }
-        let (claimed, counted) = try run(Array(group[others.count...]), sql)
-        tally.add(counted)
-        return (done + claimed, tally)
+        guard !others.isEmpty, others.count < group.count else { return [group] }
+        return [Array(others), Array(group[others.count...])]
     }
 
     /// Loads the data of all commands, runs them in order on the results of those before, and writes the changes.
     ///
     /// Stops before a command that would now need other data. It and those after it remain for the next transaction.
     private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
+        if case .statements(let perform)? = group.first?.work { return ([try perform(sql)], Tally()) }
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
         var snapshot = try SnapshotLoader.snapshot(forCommandsWith: keys, sql)

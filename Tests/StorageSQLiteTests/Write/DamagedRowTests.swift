@@ -99,7 +99,7 @@ struct DamagedRowTests {
         }
     }
 
-    @Test func `a call succeeds without the phones of its answer, if one of them cannot be read`() async throws {
+    @Test func `a change is stored without the phones of its answer, if one of them cannot be read`() async throws {
         try await withStore { store in
             let app = Sample.app()
             var report = CardReport(localID: Sample.local("ann"), type: Sample.type(), state: .active)
