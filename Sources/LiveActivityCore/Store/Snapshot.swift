@@ -175,7 +175,7 @@ package struct Snapshot: Sendable, Equatable {
     /// Maximum number of phones of an activity that `SnapshotKey.activityWithPhones` loads.
     package static let maximumFewPhones = 32
 
-    /// What tells a new card from others on its device.
+    /// Type and attributes of a card. Two open starts on a device that are equal in both cannot be told apart.
     package struct CardLook: Sendable, Equatable {
         let type: String
         let attributesDigest: UInt64?
