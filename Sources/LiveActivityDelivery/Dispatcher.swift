@@ -89,8 +89,7 @@ package struct Dispatcher: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    // Work that is due now counts from the beginning of time: the clock may have been set.
-                    for await due in store.wakeUps { signal.raise(for: due <= time.wall() ? .distantPast : due) }
+                    for await due in store.wakeUps { signal.raise(for: due, at: time.wall()) }
                 }
                 await claimUntilStopped(&group)
                 // Flights on their way finish by themselves. The task that listens for wake-ups must be canceled.

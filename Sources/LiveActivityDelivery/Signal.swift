@@ -11,19 +11,28 @@ final class Signal: Sendable {
         var isStopped = false
         var waiter: (continuation: CheckedContinuation<Void, Never>, until: UnixTime)?
 
-        mutating func takeWaiter(before time: UnixTime = .distantPast) -> CheckedContinuation<Void, Never>? {
-            guard let waiter, time < waiter.until else { return nil }
-            self.waiter = nil
-            return waiter.continuation
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter?.continuation
         }
     }
 
     private let state = Mutex(State())
 
+    /// Wakes the task that waits, or the next one.
+    func raise() { raise(for: .distantPast, at: .distantPast) }
+
     /// Wakes the task that waits until a later time, or the next one that does.
-    func raise(for time: UnixTime = .distantPast) {
+    ///
+    /// - Parameter now: The current time. A task that should have looked by now is woken too: its wait is measured by
+    ///   another clock, and this one was set forward.
+    func raise(for time: UnixTime, at now: UnixTime) {
+        // What is due now is due before every other time, also if the clock was set back.
+        let time = time <= now ? .distantPast : time
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            if state.waiter != nil { return state.takeWaiter(before: time) }
+            if let waiter = state.waiter {
+                return time < waiter.until || waiter.until <= now ? state.takeWaiter() : nil
+            }
             state.raisedFor = min(time, state.raisedFor ?? time)
             return nil
         }
@@ -37,6 +46,8 @@ final class Signal: Sendable {
     }
 
     var isStopped: Bool { state.withLock(\.isStopped) }
+    /// `true` while a task waits.
+    var isAwaited: Bool { state.withLock { $0.waiter != nil } }
 
     /// Waits until the flag is raised, and lowers it. Returns at once after `stop` or when the task is canceled.
     ///

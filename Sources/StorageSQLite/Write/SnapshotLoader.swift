@@ -75,13 +75,20 @@ struct SnapshotLoader {
         snapshot.nextUserNumber = (try sql.number("SELECT max(no) FROM user") ?? 0) + 1
     }
 
+    /// Maximum number of phones that one group loads for answers. The remaining answers read their phones themselves.
+    static let maximumPhonesForAnswers = 1000
+
     /// Loads the phones of small activities. Only answers need them, so a row that cannot be read fails no command.
     private mutating func loadFewPhones(_ keys: [SnapshotKey]) throws {
         var small: Set<ActivityNumber> = []
+        var room = Self.maximumPhonesForAnswers
         for case .activityWithPhones(let app, let id) in keys {
             guard let number = snapshot.activityNumbers[.init(app, id)] else { continue }
             let phones = (snapshot.lanes[number] ?? []).reduce(0) { $0 + $1.counts.total }
-            if 1...Snapshot.maximumFewPhones ~= phones { small.insert(number) }
+            guard 1...min(Snapshot.maximumFewPhones, max(1, room)) ~= phones, small.insert(number).inserted else {
+                continue
+            }
+            room -= phones
         }
         guard !small.isEmpty else { return }
         let phones = PhoneLoader(sql: sql)

@@ -279,10 +279,10 @@ final class WriterQueue: Sendable {
             throw isCommitting ? .commitUnknown(Self.words(error)) : .failed(Self.words(error))
         }
         for rank in ranks.sorted() { faultPoints.reach(.afterCommit(of: rank)) }
-        for item in done { item.reply() }
         if let time = done.lazy.compactMap(\.workDueAt).min() { onWorkDue(time) }
         if done.contains(where: \.asks) { onRefreshDue() }
         if done.contains(where: \.tells) { onEvents() }
+        for item in done { item.reply() }
         return done.count
     }
 

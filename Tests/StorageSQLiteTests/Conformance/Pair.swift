@@ -136,17 +136,13 @@ struct Pair {
     mutating func runAsPreviewed<C: Command>(
         _ name: String, _ command: C, of activity: ActivityID, in app: BundleID
     ) async throws where C.Reply: Equatable {
-        let asked = WithPhones(command, of: activity, in: app)
         guard gate == nil else {
-            // After another command of the group, not everything may be loaded.
-            try await run(name, asked) { $0.isSame(as: $1, orLacksPhones: true) }
+            try await runWithPhones(name, command, of: activity, in: app, ==)
             return
         }
         let all = PhoneStretch(after: -1, limit: 100)
-        let before = try await engine.activityWithPhones(app, activity)
         let preview = try await engine.preview(command, of: activity, in: app, phones: [all])
-        let answer = try await run(name, asked) { $0.isSame(as: $1, orLacksPhones: false) }
-        let reply = answer?.reply
+        let reply = try await runWithPhones(name, command, of: activity, in: app, ==)
         guard let told = try? preview.get() else {
             guard reply == nil else { throw Difference(description: "step \(steps), \(name): the preview refused") }
             return
@@ -160,23 +156,46 @@ struct Pair {
         guard let both, both.state == state, both.phones == phones else {
             throw Difference(description: "step \(steps), \(name): read together \(String(describing: both))")
         }
-        let hasNew = before?.phones?.count != phones.count
-        guard let found = answer?.found, found.state == state, found.phones.map({ $0 == phones }) ?? hasNew else {
-            throw Difference(description: "step \(steps), \(name): replied with \(String(describing: answer?.found))")
+    }
+
+    /// Runs the command. Its reply must come with the phones that a read then finds.
+    @discardableResult
+    mutating func runWithPhones<C: Command>(
+        _ name: String, _ command: C, of activity: ActivityID, in app: BundleID,
+        _ isSame: @escaping (C.Reply, C.Reply) -> Bool
+    ) async throws -> C.Reply? {
+        let asked = WithPhones(command, of: activity, in: app)
+        guard gate == nil else {
+            // After another command of the group, not everything may be loaded.
+            try await run(name, asked) { left, right in
+                let (phones, others) = (left.found?.phones, right.found?.phones)
+                return isSame(left.reply, right.reply) && left.found?.state == right.found?.state
+                    && (phones == others || phones == nil || others == nil)
+            }
+            return nil
         }
+        let before = try await engine.activityWithPhones(app, activity)
+        let answer = try await run(name, asked) { left, right in
+            isSame(left.reply, right.reply) && left.found?.state == right.found?.state
+                && left.found?.phones == right.found?.phones
+        }
+        guard let answer else { return nil }
+        let now = try await engine.activityWithPhones(app, activity)
+        let phones = now?.phones ?? []
+        // What a start needs is loaded only for a phone that could be started before the command.
+        let mayLack =
+            before?.phones?.count != phones.count
+            || phones.contains { $0.card.mayBeStarted(in: now?.state.record.run) }
+        guard answer.found?.state == now?.state, answer.found?.phones.map({ $0 == phones }) ?? mayLack else {
+            throw Difference(
+                description: "step \(steps), \(name): replied with \(String(describing: answer.found)) | is \(phones)")
+        }
+        return answer.reply
     }
 
     @discardableResult
     mutating func run<C: Command>(_ name: String, _ command: C) async throws -> C.Reply? where C.Reply: Equatable {
         try await run(name, command, ==)
-    }
-}
-
-extension WithPhones.Reply where Inner.Reply: Equatable {
-    fileprivate func isSame(as other: Self, orLacksPhones mayLack: Bool) -> Bool {
-        let (phones, others) = (found?.phones, other.found?.phones)
-        return reply == other.reply && found?.state == other.found?.state
-            && (phones == others || mayLack && others == nil)
     }
 }
 

@@ -138,19 +138,20 @@ struct RandomLife {
         var command = SetDesiredState(app: app.bundleID, id: id, type: type(app), body: body, now: now)
         command.preconditions = preconditions()
         if dice.chance(30) {
-            try await pair.run("put \(id)", keyed(command), Self.isSame)
+            try await pair.runWithPhones("put \(id)", keyed(command), of: id, in: app.bundleID, Self.isSame)
         } else {
-            try await pair.run("put \(id)", command)
+            try await pair.runWithPhones("put \(id)", command, of: id, in: app.bundleID, ==)
         }
     }
 
     private mutating func end() async throws {
         let alert = dice.chance(20) ? SetDesiredState.AlertWish(Sample.alert) : nil
+        let (app, id) = (app(), activity())
         let command = EndActivity(
-            app: app(), id: activity(),
+            app: app, id: id,
             state: dice.chance(50) ? Sample.state(dice.roll(5)) : nil, alert: alert,
             dismissal: dice.pick([.systemDefault, .immediate, .at(now + .seconds(60))]), now: now)
-        try await pair.run("end", command)
+        try await pair.runWithPhones("end", command, of: id, in: app.bundleID, ==)
     }
 
     // MARK: - Phones
