@@ -16,6 +16,9 @@ final class Circuits: Sendable {
 
     func gate(at now: UnixTime) -> CircuitGate { board.withLock { $0.gate(at: now) } }
 
+    /// Returns the next time at which the gate changes by itself; `nil` while every circuit is closed.
+    func nextChangeAt(after now: UnixTime) -> UnixTime? { board.withLock { $0.nextChangeAt(after: now) } }
+
     func status(at now: UnixTime) -> [PushRoute: CircuitBoard.Status] { board.withLock { $0.status(at: now) } }
 
     /// Records a claim under a gate. Its probes are on their way; a route for which it found no probe has none to send.
@@ -27,15 +30,26 @@ final class Circuits: Sendable {
         }
     }
 
-    func record(_ route: PushRoute, _ tally: RouteTally, under gate: CircuitGate, at now: UnixTime, dice: Double) {
-        let (change, halt) = board.withLock { board in
-            let before = board.status(at: now)[route]?.isHalt ?? false
+    /// Records what a flight's answers say about a route.
+    ///
+    /// - Returns: `true` if lanes that wait for a route must be looked at earlier than before.
+    func record(
+        _ route: PushRoute, _ tally: RouteTally, under gate: CircuitGate, at now: UnixTime, dice: Double
+    ) -> Bool {
+        let (change, halt, isEarlier) = board.withLock { board in
+            let before = board.status(at: now)[route]
             let change = board.record(route, tally, under: gate, at: now, dice: dice)
             let after = board.status(at: now)[route]
-            return (change, before ? nil : after.flatMap { $0.isHalt ? $0.reason.code : nil })
+            let isEarlier = before.map { before in after.map { $0.nextProbeAt < before.nextProbeAt } ?? true } ?? false
+            let wasHalt = before?.isHalt ?? false
+            return (change, wasHalt ? nil : after.flatMap { $0.isHalt ? $0.reason.code : nil }, isEarlier)
         }
         if let halt { halts.withLock { $0[route] = halt } }
-        guard let change else { return }
+        if let change { log(change, of: route) }
+        return isEarlier
+    }
+
+    private func log(_ change: CircuitBoard.Change, of route: PushRoute) {
         let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
         switch change {
         case .opened(let trouble, let next):

@@ -149,7 +149,8 @@ extension Dispatcher {
     ) {
         let now = time.wall()
         for (route, tally) in new {
-            circuits.record(route, all[route] ?? tally, under: gate, at: now, dice: Double(dice() >> 11) * 0x1p-53)
+            let dice = Double(dice() >> 11) * 0x1p-53
+            if circuits.record(route, all[route] ?? tally, under: gate, at: now, dice: dice) { signal.raise() }
             if room.record(route, tally, halvings: halvings, at: now) {
                 logger.notice("APNs asks to slow down", metadata: ["app": "\(route.app)"])
             }

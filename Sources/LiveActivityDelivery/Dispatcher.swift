@@ -51,7 +51,7 @@ package struct Dispatcher: Service {
     let circuits: Circuits
     private let node: Int64
     private let beforeClaim: @Sendable () async -> Void
-    private let signal = Signal()
+    let signal = Signal()
 
     /// - Parameters:
     ///   - node: Number of this process. The store has one process, so flights of other numbers are abandoned.
@@ -140,13 +140,21 @@ package struct Dispatcher: Service {
     private func workDue(lanes hasMore: Bool) async throws(StorageError) -> (lanes: Bool, notifications: Bool)? {
         let next = try await store.nextWork()
         let now = time.wall()
-        let isLaneDue = hasMore || next.lane.map { $0 <= now } ?? false
+        let isLaneDue = hasMore || next.lane.map { $0 <= now } ?? false || isReady(next.conditions, at: now)
         let isNotificationDue = next.notification.map { $0 <= now } ?? false
         if isLaneDue || isNotificationDue { return (isLaneDue, isNotificationDue) }
-        let due = next.earliest
+        let gateAt = next.conditions.isEmpty ? nil : circuits.nextChangeAt(after: now)
+        let due = [next.earliest, gateAt].compactMap { $0 }.min()
         await signal.wait(
             for: min(due.map { $0 - now } ?? limits.look, limits.look), on: clock, until: due ?? .distantFuture)
         return nil
+    }
+
+    /// Returns whether lanes wait for a condition that is met.
+    private func isReady(_ conditions: [LaneCondition], at now: UnixTime) -> Bool {
+        guard !conditions.isEmpty else { return false }
+        let gate = circuits.gate(at: now)
+        return conditions.contains { $0.room(for: 1, apps, gate) > 0 }
     }
 
     private func claim(

@@ -187,6 +187,7 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
                 next.lane = [row.timeOrNil(), row.timeOrNil()].compactMap { $0 }.min()
                 next.notification = row.timeOrNil()
             }
+            next.conditions = try sql.laneConditions()
             return next
         }
     }

@@ -38,6 +38,7 @@ enum Schema {
         migrator.registerMigration("12 cards on channels, and opened") { _ in
             // No table changes: see `PackedFormat.instance`.
         }
+        migrator.registerMigration("13 lanes that wait for a condition") { db in try db.execute(sql: conditions) }
         return migrator
     }
 
@@ -211,6 +212,12 @@ enum Schema {
             PRIMARY KEY (notification, dk)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX addressee_due ON addressee (notification, due_at) WHERE due_at IS NOT NULL;
+        """
+
+    /// A lane keeps its condition as text, so that a look finds each condition once.
+    private static let conditions = """
+        ALTER TABLE lane ADD COLUMN waits_for TEXT;
+        CREATE INDEX lane_waits ON lane (waits_for) WHERE waits_for IS NOT NULL;
         """
 
     /// The number of a device's newest report, beside that of its newest inventory, because cards also report

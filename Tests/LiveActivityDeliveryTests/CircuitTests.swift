@@ -67,6 +67,48 @@ struct CircuitTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `lanes that wait for a route cost no claims, and leave with the first answer`() async throws {
+        let reply = Mutex(ScriptedSender.Line.answer(Self.unwell))
+        let reached = Mutex<Set<String>>([])
+        let sender = ScriptedSender { push, _ in
+            reply.withLock { reply in
+                if case .answer(let answer) = reply, answer == Self.unwell { return reply }
+                reached.withLock { _ = $0.insert(push.request.destination.hex) }
+                return reply
+            }
+        }
+        let phones = 20
+        try await withStage(sender) { stage in
+            for phone in 1...phones {
+                try await stage.register(phone)
+                try await stage.put(1, "a\(phone)")
+                try await stage.report(phone, "a\(phone)", token: "update-\(phone)")
+            }
+            try await stage.perform { _ async throws in
+                await stage.until { stage.troubledRoutes[Self.route] != nil }
+                await pass(300, stage)
+                let before = (sender.pushes.count, stage.store.now.claims)
+                await pass(1_200, stage)
+                let (probes, claims) = (sender.pushes.count - before.0, stage.store.now.claims - before.1)
+                // A probe takes a claim, and its lane another one when it has backed off.
+                #expect((15...40).contains(probes) && claims <= 4 * probes, "\(probes) probes, \(claims) claims")
+                #expect(try await stage.store.nextWork().conditions == [.route(Self.route, isHarmless: true)])
+                // APNs takes the next probe, and answers when the dispatcher sleeps again.
+                reply.withLock { $0 = .hold }
+                await stage.until {
+                    await step(stage)
+                    return reached.withLock(\.count) == 1
+                }
+                await stage.until { stage.isDispatcherAsleep }
+                reply.withLock { $0 = .answer(PushAnswer(status: 200)) }
+                sender.release()
+                // No time passes. The lanes of the last probes still back off.
+                await stage.until { reached.withLock(\.count) >= phones - 3 }
+            }
+        }
+    }
+
     @Test func `while no route is well only its own pushes wait`() async throws {
         let sender = ScriptedSender { push, _ in
             .answer(push.request.environment == .sandbox ? Self.unwell : PushAnswer(status: 200))

@@ -44,6 +44,11 @@ package struct ModelStore: Sendable {
         (rows.activities.values.compactMap(\.wakeAt) + rows.lanes.values.flatMap { $0.compactMap(\.nextAt) }).min()
     }
 
+    /// Conditions that lanes wait for.
+    package var laneConditions: [LaneCondition] {
+        Set(rows.lanes.values.flatMap { $0.compactMap(\.waitsFor) }).sorted { $0.stored < $1.stored }
+    }
+
     /// The earliest instant that an ordinary notification waits for.
     package var nextNotificationAt: UnixTime? { rows.notifications.values.map(\.nextAt).min() }
 
@@ -335,9 +340,15 @@ extension ModelStore {
                 (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
             }.prefix(due.lanes)
         }
+        var ready: [Candidate] = []
+        for condition in laneConditions {
+            let waiting = all.filter { $0.waitsFor == condition }.sorted { $0.key < $1.key }
+            ready += waiting.prefix(max(0, due.room(for: condition) - ready.count))
+                .map { (.distantPast, $0.activity, $0.fromDevice) }
+        }
         let lanes = earliest(all.compactMap { lane in lane.nextAt.map { ($0, lane.activity, lane.fromDevice) } })
         let woken = earliest(rows.activities.values.compactMap { one in one.wakeAt.map { ($0, one.number, nil) } })
-        let candidates = (lanes + woken).sorted { left, right in
+        let candidates = (ready + lanes + woken).sorted { left, right in
             (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
         }
         var taken = Set(part.due)

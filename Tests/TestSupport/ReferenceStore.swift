@@ -54,7 +54,9 @@ package final class ReferenceStore: WorkStore {
 
     package func nextWork() async throws(StorageError) -> NextWork {
         let (next, fails) = state.withLock { state in
-            let next = NextWork(lane: state.store.nextWakeAt, notification: state.store.nextNotificationAt)
+            let next = NextWork(
+                lane: state.store.nextWakeAt, notification: state.store.nextNotificationAt,
+                conditions: state.store.laneConditions)
             return (next, state.dice.chance(state.faults.fails))
         }
         if fails { throw .failed("as the dice say") }

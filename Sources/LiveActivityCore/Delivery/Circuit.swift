@@ -173,8 +173,7 @@ package struct CircuitBoard: Sendable {
             } else if case .probing = opening.phase {
                 lookAgainAt = gate.probeAnswerAt
             }
-            gate.closed[route] = CircuitGate.Closure(
-                until: lookAgainAt, reason: opening.trouble.reason(until: lookAgainAt))
+            gate.closed[route] = CircuitGate.Closure(until: lookAgainAt, trouble: opening.trouble)
         }
         return gate
     }
@@ -200,9 +199,7 @@ package struct CircuitBoard: Sendable {
         }
     }
 
-    /// Returns the next time at which the gate changes; `nil` while every circuit is closed.
-    ///
-    /// Held-back phones need no notice of it, because the closure that holds them names the time of their next check.
+    /// Returns the next time at which the gate changes by itself; `nil` while every circuit is closed.
     package func nextChangeAt(after now: UnixTime) -> UnixTime? {
         lines.values.compactMap { line -> UnixTime? in
             guard let phase = line.opening?.phase else { return nil }

@@ -5,15 +5,17 @@ package import APNSModel
 /// The gate is a value, so a claim needs nothing else to decide. It calls `admit` for each push in turn, and the gate
 /// accounts for the probe that it admits.
 package struct CircuitGate: Sendable, Equatable {
-    /// Reason why no push leaves on a route, and the time of the next check.
+    /// Fault for which no push leaves on a route, and the time of the next check.
     package struct Closure: Sendable, Equatable {
         package var until: UnixTime
-        package var reason: Reason
+        package var trouble: RouteTrouble
 
-        package init(until: UnixTime, reason: Reason) {
+        package init(until: UnixTime, trouble: RouteTrouble) {
             self.until = until
-            self.reason = reason
+            self.trouble = trouble
         }
+
+        package var reason: Reason { trouble.reason(until: until) }
     }
 
     package enum Admission: Sendable, Equatable {

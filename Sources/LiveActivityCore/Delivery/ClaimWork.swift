@@ -69,13 +69,8 @@ package struct ClaimWork: Command {
             .due(
                 DueLanes(
                     at: now, lanes: limits.lanes, phones: phones, phonesOfOne: max(1, phones / 2),
-                    phonesOfLane: limits.pushes, pace: pace, node: node, width: limits.width, counting: counting))
+                    phonesOfLane: limits.pushes, pace: pace, node: node, width: limits.width, apps: apps, gate: gate))
         ]
-    }
-
-    private var counting: [BundleID: Set<String>] {
-        apps.mapValues { app in Set(app.types.values.filter { $0.policy.atCeiling != .ignore }.map(\.name)) }
-            .filter { !$0.value.isEmpty }
     }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
@@ -110,19 +105,22 @@ package struct ClaimWork: Command {
                 split(lane, lower, &draft)
                 reply.hasMore = true
             } else if draft.snapshot.pages[key] == nil, room.pace.isFull(key.activity) {
-                draft.change(key) { $0.nextAt = now + Pacer.pause }
+                draft.change(key) { $0.wake(at: now + Pacer.pause) }
             } else if draft.snapshot.pages[key] == nil || refreshed.contains(key.activity) {
                 // A lane that has been waiting keeps its place before lanes that came later. If its lap begins here,
                 // the loaded page does not belong to that lap.
-                draft.change(key) { $0.nextAt = min($0.nextAt ?? now, now) }
+                draft.change(key) { $0.wake(at: min($0.nextAt ?? now, now)) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
                 var known = activity
                 if known.forgetFuture(at: now) { draft.put(known) }
                 claim(known, lane, type, &room, &draft, &reply)
             } else {
-                // The configuration no longer has this type. Keep the work and look at it again later.
-                draft.change(key) { $0.nextAt = now + RetryDelay.halted }
+                // The configuration no longer has this type. Keep the work until it does.
+                draft.change(key) { lane in
+                    lane.waitsFor = .type(activity.app, activity.type)
+                    lane.nextAt = nil
+                }
             }
         }
         reply.hasMore = reply.hasMore || draft.snapshot.due.count >= limits.lanes
@@ -174,35 +172,26 @@ package struct ClaimWork: Command {
 
     // MARK: - Claiming
 
-    /// Phones found on a lane's page.
-    private struct Found {
-        var seats: [Flight.Seat] = []
-        /// `true` if every phone of the page was looked at.
-        var isWhole: Bool
-        var waitsUntil: UnixTime?
-        /// Phones that get an ordinary notification instead, with the reason.
-        var fallenBack: [(phone: PhoneSituation, reason: Reason)] = []
-        /// Phones that an open circuit holds back, with the closure.
-        var held: [(phone: CardMachine, closure: CircuitGate.Closure)] = []
-    }
-
     private func claim(
         _ activity: ActivityRecord, _ old: LaneRecord, _ type: ActivityType, _ room: inout Room,
         _ draft: inout Draft, _ reply: inout Reply
     ) {
         let key = old.key
         guard let content = draft.snapshot.contents[activity.number], let page = draft.snapshot.pages[key] else {
-            return draft.change(key) { $0.nextAt = nil }
+            return draft.change(key) { $0.wake(at: nil) }
         }
         guard room.pace.room(of: activity.number) > 0 else {
-            return draft.change(key) { $0.nextAt = now + Pacer.pause }
+            return draft.change(key) { $0.wake(at: now + Pacer.pause) }
         }
         var lane = old.inLap(of: activity, at: now)
         let isLap = !lane.isLapDone
         let isFromTheBeginning = !lane.hasWrapped && lane.position == lane.stop
         let desired = DesiredSituation(activity, type, content)
         var found = look(at: page, desired, content, isLap, &lane, &room, &draft)
-        holdBack(&found, of: old, &draft)
+        // A lap that continues may have passed phones that are held back too.
+        let seesAll = found.isWhole && (!isLap || isFromTheBeginning)
+        let condition = seesAll ? condition(found, of: old) : nil
+        if condition == nil { holdBack(&found, of: old, &draft) }
         fallBack(found.fallenBack, desired, content, seed: seed(of: key), &draft)
         let isWhole = found.isWhole
         if isLap, isWhole {
@@ -211,25 +200,22 @@ package struct ClaimWork: Command {
         }
         let flight = record(of: found.seats, isLap, activity, seed: seed(of: key))
         draft.change(key) { changed in
-            changed.position = lane.position
-            changed.stop = lane.stop
-            changed.hasWrapped = lane.hasWrapped
-            changed.lap = lane.lap
+            changed.continueLap(of: lane)
             changed.flight = flight
             // If every waiting phone was looked at, the page gives the exact time of the next look. Otherwise the
             // earlier time stays. A phone that waits as before was not written, so the lane may not know its time: it
             // may have been in a lost flight.
-            let isKnown = isWhole && found.held.isEmpty && (!isLap || isFromTheBeginning)
+            let isKnown = seesAll && (found.held.isEmpty || condition != nil)
             let others = isKnown ? page.nextLookAt : changed.lookAt
             changed.lookAt = [others, found.waitsUntil].compactMap { $0 }.min()
+            changed.waitsFor = condition
             // Nothing is written for phones that are held back, so the lane goes around again from the first of them.
             if let held = found.held.first, isLap { changed.goAround(from: held.phone.device) }
             if let flight {
                 changed.fence += 1
                 changed.nextAt = flight.leaseUntil
             } else if let held = found.held.first {
-                changed.reason = held.closure.reason
-                changed.nextAt = held.closure.until
+                hold(&changed, by: held.closure, found.held, activity)
             } else {
                 if isWhole, !changed.waits(at: now) { changed.tries = 0 }
                 changed.reason = nil
@@ -264,24 +250,6 @@ package struct ClaimWork: Command {
             timestamp: now.seconds, seed: seed)
     }
 
-    /// Writes a few held-back phones one by one, so that the other phones of their lane do not wait with them.
-    private func holdBack(_ found: inout Found, of lane: LaneRecord, _ draft: inout Draft) {
-        guard !found.held.isEmpty, found.held.count <= Self.fewHeld, found.held.count < lane.counts.total else {
-            return
-        }
-        for (card, closure) in found.held {
-            found.waitsUntil = min(found.waitsUntil ?? closure.until, closure.until)
-            guard card.lookAt != closure.until else { continue }
-            var waiting = card
-            waiting.lookAt = closure.until
-            draft.put(waiting)
-        }
-        found.held = []
-    }
-
-    /// Maximum number of held-back phones that are written one by one. With more, the lane's row holds the fault.
-    private static let fewHeld = 16
-
     private func look(
         at page: Snapshot.Page, _ desired: DesiredSituation, _ content: ContentRecord, _ isLap: Bool,
         _ lane: inout LaneRecord, _ room: inout Room, _ draft: inout Draft
@@ -315,7 +283,8 @@ package struct ClaimWork: Command {
             case .send(let plan):
                 let route = PushRoute(activity.app, phone.environment(of: plan.kind))
                 if case .hold(let closure) = room.gate.admit(plan, to: route) {
-                    found.held.append((phone.card, closure))
+                    found.held.append(
+                        Held(phone: phone.card, route: route, closure: closure, isHarmless: plan.isHarmless))
                     continue
                 }
                 spend(plan, phone, desired, &draft)

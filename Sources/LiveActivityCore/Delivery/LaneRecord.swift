@@ -34,6 +34,8 @@ package struct LaneRecord: Sendable, Hashable {
     package var tries: Int = 0
     /// Reason why the lane waits, if that is not a phone's.
     package var reason: Reason?
+    /// What the lane waits for. Until then only `nextAt` and something new wake it; `nil` if it waits for nothing.
+    package var waitsFor: LaneCondition?
     package var flight: FlightRecord?
     package var counts = LaneCounts()
 
@@ -134,6 +136,14 @@ extension LaneRecord {
         return lane
     }
 
+    /// Takes over how far another record of the lane is in its lap.
+    package mutating func continueLap(of lane: Self) {
+        position = lane.position
+        stop = lane.stop
+        hasWrapped = lane.hasWrapped
+        lap = lane.lap
+    }
+
     /// Begins a pass over every phone, starting at this device.
     package mutating func goAround(from device: DeviceKey) {
         position = device
@@ -166,14 +176,20 @@ extension LaneRecord {
     /// afterwards.
     package mutating func look(at time: UnixTime) {
         lookAt = min(lookAt ?? time, time)
-        guard flight == nil, reason == nil || nextAt == nil else { return }
+        guard flight == nil, reason == nil || nextAt == nil || waitsFor != nil else { return }
         nextAt = min(nextAt ?? time, time)
+    }
+
+    /// Sets the next time with work. The lane waits for no condition any more.
+    package mutating func wake(at time: UnixTime?) {
+        nextAt = time
+        waitsFor = nil
     }
 
     /// Returns whether the lane backs off after a fault that is not a phone's. A new state or a report does not shorten
     /// this wait.
     package func isBackingOff(now: UnixTime) -> Bool {
-        guard reason != nil, let nextAt else { return false }
+        guard reason != nil, waitsFor == nil, let nextAt else { return false }
         return now < nextAt
     }
 

@@ -50,15 +50,22 @@ package enum RouteTrouble: Sendable, Hashable {
         }
     }
 
-    /// Returns the reason for the timeline, with the time of the next attempt.
-    package func reason(until time: UnixTime) -> Reason {
+    /// Returns the reason for the timeline.
+    ///
+    /// - Parameter time: The time of the next attempt; `nil` if the attempt waits for the route.
+    package func reason(until time: UnixTime?) -> Reason {
         switch self {
-        case .service(let status, let text): Reason(.serviceTrouble, String(status), text, time.description)
-        case .connection(let detail): Reason(.connection, detail, time.description)
-        case .halted(let status, let text, let scope):
-            Reason(.halted, String(status), text, scope, time.description)
+        case .service(let status, let text): Reason(.serviceTrouble, [String(status), text], until: time)
+        case .connection(let detail): Reason(.connection, [detail], until: time)
+        case .halted(let status, let text, let scope): Reason(.halted, [String(status), text, scope], until: time)
         case .notConfigured(let environment): Reason(.notConfigured, environment.rawValue)
         }
+    }
+}
+
+extension Reason {
+    fileprivate init(_ code: Code, _ arguments: [String], until time: UnixTime?) {
+        self.init(code, arguments: arguments + (time.map { [$0.description] } ?? []))
     }
 }
 

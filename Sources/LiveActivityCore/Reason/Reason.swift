@@ -4,6 +4,10 @@ package struct Reason: Sendable, Hashable {
     package let arguments: [String]
 
     package init(_ code: Code, _ arguments: String...) {
+        self.init(code, arguments: arguments)
+    }
+
+    package init(_ code: Code, arguments: [String]) {
         self.code = code
         self.arguments = arguments
     }
@@ -204,12 +208,18 @@ package struct Reason: Sendable, Hashable {
         case .otherEnvironment:
             "APNs answered 400 BadDeviceToken, and the phone never named its environment: tried once in \(argument(0))"
         case .slowDown: "APNs answered 429 TooManyRequests: the next attempt is at \(argument(0))"
-        case .serviceTrouble: "APNs answered \(argument(0)) \(argument(1)): the next attempt is at \(argument(2))"
+        case .serviceTrouble:
+            "APNs answered \(argument(0)) \(argument(1)): "
+                + (arguments.count > 2
+                    ? "the next attempt is at \(argument(2))" : "the push waits until APNs is healthy again")
         case .halted:
-            "APNs answered \(argument(0)) \(argument(1)): the \(argument(2)) must be corrected; "
-                + "the work is kept and tried again at \(argument(3))"
+            "APNs answered \(argument(0)) \(argument(1)): the \(argument(2)) must be corrected; the work is kept "
+                + (arguments.count > 3 ? "and tried again at \(argument(3))" : "until then")
         case .providerToken: "APNs refused the provider token (\(argument(0))): tried again at \(argument(1))"
-        case .connection: "APNs closed the connection (\(argument(0))): tried again at \(argument(1))"
+        case .connection:
+            "APNs closed the connection (\(argument(0))): "
+                + (arguments.count > 1
+                    ? "tried again at \(argument(1))" : "the push waits until APNs can be reached again")
         case .unknownFate:
             "no answer came (\(argument(0))): the push may have arrived; "
                 + (arguments.count > 1

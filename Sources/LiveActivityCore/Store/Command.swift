@@ -145,17 +145,18 @@ package struct DueLanes: Sendable, Equatable {
     package var pace: Pacer.Grant
     package var node: Int64
     package var width: LaneRecord.Limits
-    /// Types whose starts depend on the number of cards on the device. Their phones come with `Snapshot.deviceCards`.
-    package var counting: [BundleID: Set<String>]
+    package var apps: [BundleID: AppSettings]
+    package var gate: CircuitGate
 
     package init(
         at time: UnixTime, lanes: Int, phones: Int, phonesOfOne: Int, phonesOfLane: Int = .max,
         pace: Pacer.Grant = Pacer.unlimited, node: Int64,
-        width: LaneRecord.Limits = LaneRecord.Limits(), counting: [BundleID: Set<String>] = [:]
+        width: LaneRecord.Limits = LaneRecord.Limits(), apps: [BundleID: AppSettings] = [:], gate: CircuitGate = .open
     ) {
         self.phonesOfLane = phonesOfLane
         self.pace = pace
-        self.counting = counting
+        self.apps = apps
+        self.gate = gate
         at = time
         self.lanes = lanes
         self.phones = phones

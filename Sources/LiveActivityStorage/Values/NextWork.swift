@@ -1,4 +1,5 @@
 package import APNSModel
+package import LiveActivityCore
 
 /// The earliest times for which work waits, each `nil` if there is none.
 package struct NextWork: Sendable, Equatable {
@@ -6,10 +7,13 @@ package struct NextWork: Sendable, Equatable {
     package var lane: UnixTime?
     /// Time of an ordinary notification.
     package var notification: UnixTime?
+    /// Conditions that lanes wait for.
+    package var conditions: [LaneCondition]
 
-    package init(lane: UnixTime?, notification: UnixTime?) {
+    package init(lane: UnixTime?, notification: UnixTime?, conditions: [LaneCondition] = []) {
         self.lane = lane
         self.notification = notification
+        self.conditions = conditions
     }
 
     package var earliest: UnixTime? { [lane, notification].compactMap { $0 }.min() }

@@ -5,7 +5,8 @@ extension LaneRecord: StoredRow {
     static let table = "lane"
     static let columns = [
         "activity", "from_dk", "to_dk", "pos", "stop", "wrapped", "lap", "look_at", "next_at", "fence", "tries",
-        "reason", "absent", "open", "live", "over", "flight_node", "flight_claimed_at", "flight_lease_until",
+        "reason", "waits_for", "absent", "open", "live", "over", "flight_node", "flight_claimed_at",
+        "flight_lease_until",
         "flight_from", "flight_to", "flight_devices", "flight_rev", "flight_ts", "flight_seed",
     ]
     static let keyColumns = ["activity", "from_dk"]
@@ -23,6 +24,12 @@ extension LaneRecord: StoredRow {
         fence = row.int()
         tries = Int(row.int())
         reason = try decodeReason(row.textOrNil(), Self.table, "reason")
+        waitsFor = try row.textOrNil().map { text in
+            guard let condition = LaneCondition(stored: text) else {
+                throw DamagedRow(table: Self.table, column: "waits_for")
+            }
+            return condition
+        }
         counts.absent = Int(row.int())
         counts.open = Int(row.int())
         counts.live = Int(row.int())
@@ -53,6 +60,7 @@ extension LaneRecord: StoredRow {
         row.int(fence)
         row.int(Int64(tries))
         row.text(reason?.stored)
+        row.text(waitsFor?.stored)
         row.int(Int64(counts.absent))
         row.int(Int64(counts.open))
         row.int(Int64(counts.live))
@@ -83,5 +91,40 @@ extension LaneRecord: StoredRow {
         return stride(from: saysFormat ? 1 : 0, to: bytes.count, by: 8).map { start in
             bytes[start..<start + 8].reduce(0) { $0 << 8 | DeviceKey($1) }
         }
+    }
+}
+
+extension Statements {
+    /// Returns each condition that a lane waits for. The cost is that of the conditions, however many lanes wait.
+    ///
+    /// A damaged one is left out: the time of its lanes comes within an hour.
+    func laneConditions() throws -> [LaneCondition] {
+        var conditions: [LaneCondition] = []
+        var next = try first("SELECT min(waits_for) FROM lane WHERE waits_for IS NOT NULL", [])
+        while let text = next {
+            if let condition = LaneCondition(stored: text) { conditions.append(condition) }
+            next = try first("SELECT min(waits_for) FROM lane WHERE waits_for > ?", [.text(text)])
+        }
+        return conditions
+    }
+
+    /// Returns the lanes whose condition is met, those of each condition in their order.
+    func readyLanes(_ due: DueLanes) throws -> [LaneKey] {
+        var lanes: [LaneKey] = []
+        for condition in try laneConditions() {
+            let room = due.room(for: condition) - lanes.count
+            guard room > 0 else { continue }
+            try query(
+                "SELECT activity, from_dk FROM lane WHERE waits_for = ? ORDER BY activity, from_dk LIMIT ?",
+                [.text(condition.stored), .int(Int64(room))]
+            ) { row in lanes.append(LaneKey(row.int(), row.int())) }
+        }
+        return lanes
+    }
+
+    private func first(_ text: String, _ arguments: [Argument]) throws -> String? {
+        var found: String?
+        try query(text, arguments) { found = $0.textOrNil() }
+        return found
     }
 }

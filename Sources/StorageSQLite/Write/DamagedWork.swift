@@ -53,6 +53,7 @@ struct DamagedWork {
         try sql.query(
             "SELECT activity FROM lane WHERE next_at <= ? ORDER BY next_at, activity, from_dk LIMIT ?", [at, limit]
         ) { found.insert($0.int()) }
+        found.formUnion(try sql.readyLanes(due).map(\.activity))
         try sql.query("SELECT no FROM activity WHERE wake_at <= ? ORDER BY wake_at, no LIMIT ?", [at, limit]) {
             found.insert($0.int())
         }
@@ -66,8 +67,9 @@ struct DamagedWork {
         // The flight of a lost process belongs to this one until it can be read.
         try sql.execute(
             """
-            UPDATE lane SET next_at = ?, flight_node = CASE WHEN flight_node IS NULL THEN NULL ELSE ? END
-            WHERE activity = ? AND (next_at <= ? OR flight_node <> ?)
+            UPDATE lane SET next_at = ?, flight_node = CASE WHEN flight_node IS NULL THEN NULL ELSE ? END,
+                waits_for = NULL
+            WHERE activity = ? AND (next_at <= ? OR flight_node <> ? OR waits_for IS NOT NULL)
             """, [.int(later), .int(due.node), .int(number), .int(now), .int(due.node)])
     }
 }

@@ -48,7 +48,10 @@ struct DueLoader {
             WHERE flight_node IS NOT NULL AND flight_node <> ? ORDER BY activity, from_dk LIMIT ?
             """, [.int(due.node), .int(Int64(due.lanes))]
         ) { row in lost.append(LaneKey(row.int(), row.int())) }
-        var candidates: [Candidate] = []
+        // Lanes whose condition is met have waited longest.
+        var candidates = try sql.readyLanes(due).map { lane in
+            Candidate(at: .distantPast, activity: lane.activity, lane: lane.fromDevice)
+        }
         try sql.query(
             """
             SELECT next_at, activity, from_dk FROM lane WHERE next_at <= ?

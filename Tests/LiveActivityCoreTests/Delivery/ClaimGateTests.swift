@@ -33,21 +33,19 @@ struct ClaimGateTests {
 
     private func closed(_ scene: Scene, probes: Bool = false, trials: Bool = false) -> CircuitGate {
         CircuitGate(
-            closed: [route: .init(until: scene.now + .seconds(9), reason: Reason(.connection, "", ""))],
+            closed: [route: .init(until: scene.now + .seconds(9), trouble: .connection(""))],
             probes: probes ? [route] : [], trials: trials ? [route] : [])
     }
 
-    @Test func `on a closed route nobody is sent to and nothing is written for phones, and the lane looks again then`()
-        throws
-    {
-        var scene = try crowd(5)
+    @Test func `on a closed route nobody is sent to and nothing is written for phones of a large lane`() throws {
+        var scene = try crowd(LaneCondition.phones + 1)
         let before = scene.store.rows.cards
         let reply = try claim(&scene, closed(scene))
         #expect(reply.flights.isEmpty && reply.held == [route] && reply.probed.isEmpty && !reply.hasMore)
         #expect(scene.store.rows.cards == before)
         #expect(try scene.lane().nextAt == scene.now + .seconds(9))
         scene.wait(.seconds(9))
-        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [5])
+        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [LaneCondition.phones + 1])
     }
 
     @Test func `a route that wants a probe gets one push, and the others wait`() throws {

@@ -37,7 +37,7 @@ struct WakeUpTests {
         let until = scene.now + .seconds(60)
         let gate = CircuitGate(
             closed: [
-                PushRoute(Sample.bundleID, .sandbox): .init(until: until, reason: Reason(.notConfigured, "sandbox"))
+                PushRoute(Sample.bundleID, .sandbox): .init(until: until, trouble: .notConfigured(.sandbox))
             ], probes: [])
         func claim() throws -> [DeviceKey] {
             let reply = try scene.run(

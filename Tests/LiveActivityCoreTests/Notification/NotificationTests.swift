@@ -211,7 +211,7 @@ import Testing
         let route = PushRoute(Sample.bundleID, .production)
         let until = scene.now + .seconds(20)
         let gate = CircuitGate(
-            closed: [route: .init(until: until, reason: Reason(.connection, "lost", "soon"))], probes: [route])
+            closed: [route: .init(until: until, trouble: .connection("lost"))], probes: [route])
         let reply = try scene.claimNotifications(gate: gate)
         #expect(reply.flight.seats.map(\.notification.kind) == [.background])
         #expect(reply.probed == [route] && reply.held == [route])

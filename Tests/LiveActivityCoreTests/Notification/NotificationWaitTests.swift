@@ -50,7 +50,7 @@ struct NotificationWaitTests {
         let route = PushRoute(Sample.bundleID, .production)
         let until = scene.now + .seconds(20)
         let closed = CircuitGate(
-            closed: [route: .init(until: until, reason: Reason(.connection, "lost", "soon"))], probes: [])
+            closed: [route: .init(until: until, trouble: .connection("lost"))], probes: [])
         let reply = try Self.claim(&scene, closed, environments: [.production])
         #expect(reply.flight.seats.isEmpty && reply.held == [route])
         #expect(scene.store.lastChanges.addressees.count == 1)
@@ -69,7 +69,7 @@ struct NotificationWaitTests {
         let route = PushRoute(Sample.bundleID, .production)
         let until = scene.now + .seconds(20)
         let closed = CircuitGate(
-            closed: [route: .init(until: until, reason: Reason(.connection, "lost", "soon"))], probes: [])
+            closed: [route: .init(until: until, trouble: .connection("lost"))], probes: [])
         var sent: [DeviceKey] = []
         for _ in 1...3 {
             sent += try Self.claim(&scene, closed, environments: [.production, .sandbox]).flight.seats.map(\.device.key)

@@ -2,7 +2,6 @@ import APNSModel
 import Foundation
 import JSONText
 import LiveActivityCore
-import LiveActivityDelivery
 import LiveActivityServer
 import LiveActivityStorage
 import LiveActivityTracing
@@ -11,6 +10,8 @@ import ServiceLifecycle
 import StorageSQLite
 import Synchronization
 import TestSupport
+
+@testable import LiveActivityDelivery
 
 /// A dispatcher over a database of its own, with a scripted APNs and a clock that stands still.
 final class Stage: Sendable {
@@ -73,6 +74,9 @@ final class Stage: Sendable {
 
     /// The routes with faults.
     var troubledRoutes: [PushRoute: CircuitBoard.Status] { running.withLock(\.self)?.troubledRoutes ?? [:] }
+
+    /// `true` while the dispatcher waits for work.
+    var isDispatcherAsleep: Bool { running.withLock(\.self)?.signal.isAwaited ?? false }
 
     /// Thrown by a body to end the process as a crash does.
     struct Crash: Error {}

@@ -18,7 +18,9 @@ struct NodeStore: WorkStore {
 
     func nextWork() async throws(StorageError) -> NextWork {
         try await read()
-        return NextWork(lane: node.world.store.nextWakeAt, notification: node.world.store.nextNotificationAt)
+        let store = node.world.store
+        return NextWork(
+            lane: store.nextWakeAt, notification: store.nextNotificationAt, conditions: store.laneConditions)
     }
 
     func read() async throws(StorageError) {

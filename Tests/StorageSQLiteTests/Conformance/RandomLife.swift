@@ -228,9 +228,10 @@ struct RandomLife {
             limits.width.phones = 1 + dice.roll(2)
             limits.width.lanes = 2 + dice.roll(4)
         }
+        var known = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
+        if dice.chance(5) { known = [:] }
         let command = ClaimWork(
-            now: now, node: node, apps: Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 }),
-            limits: limits, seed: dice.next())
+            now: now, node: node, apps: known, limits: limits, gate: gate(), seed: dice.next())
         try await pair.run(
             "claim", command, { $0.isSame(as: $1) },
             then: {
@@ -238,6 +239,21 @@ struct RandomLife {
                 $1.evictions += $0.evictions
             })
         while let eviction = pair.leavings.evictions.popLast() { try await pair.run("evict", eviction) }
+    }
+
+    /// A gate that closes some routes, with or without a wish for a probe.
+    private mutating func gate() -> CircuitGate {
+        var gate = CircuitGate.open
+        guard dice.chance(40) else { return gate }
+        let closure = CircuitGate.Closure(
+            until: now + .seconds(1 + Int64(dice.roll(60))), trouble: .service(status: 503, reason: "Shutdown"))
+        for route in apps.flatMap({ app in APNSEnvironment.allCases.map { PushRoute(app.bundleID, $0) } })
+        where dice.chance(60) {
+            gate.closed[route] = closure
+            if dice.chance(40) { gate.probes.insert(route) }
+            if dice.chance(50) { gate.trials.insert(route) }
+        }
+        return gate
     }
 
     private mutating func settle() async throws {

@@ -1,9 +1,7 @@
 import APNSModel
 import GRDB
-import GRDBSQLite
 import LiveActivityCore
 import LiveActivityStorage
-import Synchronization
 import TestSupport
 import Testing
 
@@ -68,27 +66,6 @@ struct DuePageTests {
         // The last term is one pass over the thousand phones of the lane.
         #expect(steps[0] > 10 && steps[1] < 2 * steps[0] + 100, "\(steps)")
     }
-}
-
-/// Counts the instructions that SQLite's virtual machine runs, in hundreds
-/// ([sqlite3_progress_handler](https://www.sqlite.org/c3ref/progress_handler.html)).
-private final class StepCounter: Sendable {
-    private let count = Mutex(0)
-
-    var steps: Int { count.withLock(\.self) }
-
-    func begin(_ db: Database) {
-        sqlite3_progress_handler(
-            db.sqliteConnection, 100,
-            { counter in
-                if let counter {
-                    Unmanaged<StepCounter>.fromOpaque(counter).takeUnretainedValue().count.withLock { $0 += 1 }
-                }
-                return 0
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    func end(_ db: Database) { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
 }
 
 extension SQLiteStore {
