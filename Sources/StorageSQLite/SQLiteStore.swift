@@ -92,6 +92,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
     }
 
     private static let writerCacheKiB = 16 * 1024
+    /// Size to which the file of the write-ahead log shrinks when the log begins anew.
+    static let logBytes = 16 * 1024 * 1024
 
     private static func open(
         _ path: String, _ counters: StoreCounters, _ access: Access, migrates: Bool
@@ -110,6 +112,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
             try db.execute(sql: "PRAGMA synchronous = \(access == .trial ? "OFF" : "FULL")")
             // Large enough that the pages read by a claim are still cached when its flight is settled.
             try db.execute(sql: "PRAGMA cache_size = -\(writerCacheKiB)")
+            // A long read, such as a backup, makes the log grow. Without a limit, its file would never shrink again.
+            try db.execute(sql: "PRAGMA journal_size_limit = \(logBytes)")
         }
         let migrator = Schema.migrator
         let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }

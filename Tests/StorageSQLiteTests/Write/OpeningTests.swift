@@ -22,6 +22,33 @@ struct OpeningTests {
         }
     }
 
+    @Test func `the log that grew beside a long read shrinks again after it`() async throws {
+        try await withStore { store in
+            func write(_ mebibytes: Int) async throws {
+                for _ in 0..<mebibytes {
+                    try await store.pool.write { db in
+                        try db.execute(sql: "UPDATE blob SET value = randomblob(1048576)")
+                    }
+                }
+            }
+            func logBytes() throws -> Int {
+                let attributes = try FileManager.default.attributesOfItem(atPath: store.pool.path + "-wal")
+                return try #require(attributes[.size] as? Int)
+            }
+            try await store.pool.write { db in
+                try db.execute(sql: "CREATE TABLE blob (value BLOB); INSERT INTO blob VALUES (NULL)")
+            }
+            let snapshot = try store.pool.makeSnapshot()
+            try await snapshot.read { db in _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM blob") }
+            try await write(24)
+            #expect(try logBytes() > SQLiteStore.logBytes)
+            try snapshot.close()
+            // One commit copies the log into the database, and the next one begins it anew.
+            try await write(3)
+            #expect(try logBytes() <= SQLiteStore.logBytes)
+        }
+    }
+
     @Test func `after a crash everything that was answered is there`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path

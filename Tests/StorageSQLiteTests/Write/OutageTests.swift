@@ -54,6 +54,24 @@ struct OutageTests {
         #expect(costs[0] == costs[1])
     }
 
+    /// As when a server starts that was stopped for long, or a route opens.
+    @Test(arguments: ["next_at = 1, waits_for = NULL", "next_at = NULL"])
+    func `a claim costs the same, however many lanes are due`(state: String) async throws {
+        var costs: [Int] = []
+        for lanes in [1_000, 100_000] {
+            try await withStore { store in
+                try await store.plantOrders(1)
+                _ = try await store.commit(Self.claim(Self.gate())).get()
+                try await store.copyLanes(to: lanes)
+                try await store.pool.write { db in try db.execute(sql: "UPDATE lane SET \(state)") }
+                let (reply, steps, _) = try await store.run(Self.claim(.open))
+                #expect(reply.hasMore || state.contains("next_at = NULL"))
+                costs.append(steps)
+            }
+        }
+        #expect(costs[0] > 0 && costs[1] <= costs[0] + costs[0] / 10, "\(costs)")
+    }
+
     @Test func `an activity that cannot be read is put off when its condition is met`() async throws {
         try await withStore { store in
             try await store.plantOrders(2)
