@@ -55,6 +55,23 @@ struct BenchTests {
         #expect((row["failed_attempts"]?.int ?? 0) > 0)
     }
 
+    @Test func `each change of an order that is a call of its own is pushed once`() async throws {
+        let rows = try await rows(["puts", "--activities", "40", "--rate", "0", "--callers", "4"])
+        let row = try #require(rows.first?.object)
+        for name in ["changes_per_second", "server_cpu_us_per_change", "statements_per_change", "call_p99_ms"] {
+            #expect((row[name]?.double ?? -1) > 0, "\(name)")
+        }
+        #expect((row["lag_p99_ms"]?.double ?? -1) > 0)
+    }
+
+    @Test func `orders that changed in an outage have their newest state after it`() async throws {
+        let rows = try await rows(["outage", "--activities", "60", "--minutes", "0.05"])
+        let row = try #require(rows.first?.object)
+        // Fewer rows than lanes: they wait for the route.
+        #expect((row["rows_per_minute"]?.double ?? 10_000) < 60 * 20, "\(row)")
+        #expect((row["recovery_seconds"]?.double ?? -1) > 0)
+    }
+
     /// Runs a benchmark to its end and expects success.
     private func rows(_ arguments: [String]) async throws -> [JSONValue] {
         try await Turns.ofSystems.take { try await rowsNow(arguments) }

@@ -340,14 +340,14 @@ extension ModelStore {
                 (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
             }.prefix(due.lanes)
         }
+        let lanes = earliest(all.compactMap { lane in lane.nextAt.map { ($0, lane.activity, lane.fromDevice) } })
+        let woken = earliest(rows.activities.values.compactMap { one in one.wakeAt.map { ($0, one.number, nil) } })
         var ready: [Candidate] = []
         for condition in laneConditions {
             let waiting = all.filter { $0.waitsFor == condition }.sorted { $0.key < $1.key }
-            ready += waiting.prefix(max(0, due.room(for: condition) - ready.count))
+            ready += waiting.prefix(max(0, due.room(for: condition, besides: lanes.count + woken.count) - ready.count))
                 .map { (.distantPast, $0.activity, $0.fromDevice) }
         }
-        let lanes = earliest(all.compactMap { lane in lane.nextAt.map { ($0, lane.activity, lane.fromDevice) } })
-        let woken = earliest(rows.activities.values.compactMap { one in one.wakeAt.map { ($0, one.number, nil) } })
         let candidates = (ready + lanes + woken).sorted { left, right in
             (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
         }

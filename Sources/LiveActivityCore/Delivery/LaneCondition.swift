@@ -61,9 +61,12 @@ extension LaneCondition {
 }
 
 extension DueLanes {
-    /// Returns how many lanes to take that wait for a condition; 0 while it is not met. They leave half of a claim to
-    /// other lanes.
-    package func room(for condition: LaneCondition) -> Int { condition.room(for: max(1, lanes / 2), apps, gate) }
+    /// Returns how many lanes to take that wait for a condition; 0 while it is not met.
+    ///
+    /// They leave up to half of a claim to lanes that are due.
+    package func room(for condition: LaneCondition, besides due: Int) -> Int {
+        condition.room(for: max(1, lanes / 2, lanes - due), apps, gate)
+    }
 
     /// Types whose starts depend on the number of cards on the device. Their phones come with `Snapshot.deviceCards`.
     package var counting: [BundleID: Set<String>] {

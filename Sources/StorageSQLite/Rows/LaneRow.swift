@@ -109,10 +109,12 @@ extension Statements {
     }
 
     /// Returns the lanes whose condition is met, those of each condition in their order.
-    func readyLanes(_ due: DueLanes) throws -> [LaneKey] {
+    ///
+    /// - Parameter others: Number of lanes and activities that are due.
+    func readyLanes(_ due: DueLanes, besides others: Int = 0) throws -> [LaneKey] {
         var lanes: [LaneKey] = []
         for condition in try laneConditions() {
-            let room = due.room(for: condition) - lanes.count
+            let room = due.room(for: condition, besides: others) - lanes.count
             guard room > 0 else { continue }
             try query(
                 "SELECT activity, from_dk FROM lane WHERE waits_for = ? ORDER BY activity, from_dk LIMIT ?",

@@ -48,10 +48,7 @@ struct DueLoader {
             WHERE flight_node IS NOT NULL AND flight_node <> ? ORDER BY activity, from_dk LIMIT ?
             """, [.int(due.node), .int(Int64(due.lanes))]
         ) { row in lost.append(LaneKey(row.int(), row.int())) }
-        // Lanes whose condition is met have waited longest.
-        var candidates = try sql.readyLanes(due).map { lane in
-            Candidate(at: .distantPast, activity: lane.activity, lane: lane.fromDevice)
-        }
+        var candidates: [Candidate] = []
         try sql.query(
             """
             SELECT next_at, activity, from_dk FROM lane WHERE next_at <= ?
@@ -62,6 +59,10 @@ struct DueLoader {
             "SELECT wake_at, no FROM activity WHERE wake_at <= ? ORDER BY wake_at, no LIMIT ?",
             [.int(due.at.milliseconds), .int(Int64(due.lanes))]
         ) { row in candidates.append(Candidate(at: row.time(), activity: row.int(), lane: nil)) }
+        // Lanes whose condition is met have waited longest.
+        candidates += try sql.readyLanes(due, besides: candidates.count).map { lane in
+            Candidate(at: .distantPast, activity: lane.activity, lane: lane.fromDevice)
+        }
         candidates.sort { left, right in
             (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
         }
