@@ -52,15 +52,24 @@ def place(value, scale, start, length):
     return start + length * (math.log10(value) - low) / max(1e-9, high - low)
 
 
+def positive(row, key):
+    """Returns a figure that can stand on a logarithmic scale."""
+    value = row.get(key)
+    if not isinstance(value, (int, float)) or value <= 0:
+        raise Problem(f"{key} of a row is {json.dumps(value)}: only numbers above 0 can be drawn")
+    return value
+
+
 def fanout(rows):
+    several = [row for row in rows if row["activities"] > 1 and row["phones"] > 1]
+    if several:
+        raise Problem("a row has several activities of several phones: draw one activity, or one phone each")
     series = {
         "one activity, many phones": [row for row in rows if row["activities"] == 1],
-        "many activities of one phone each": [row for row in rows if row["activities"] > 1 and row["phones"] == 1],
+        "many activities of one phone each": [row for row in rows if row["activities"] > 1],
     }
-    points = {name: sorted((row["pushes"], row["server_cpu_us_per_push"]) for row in some)
+    points = {name: sorted((positive(row, "pushes"), positive(row, "server_cpu_us_per_push")) for row in some)
               for name, some in series.items() if some}
-    if not points:
-        raise Problem("no row has one activity, or activities of one phone")
     every = [point for some in points.values() for point in some]
     xs, ys = (powers(min(values), max(values)) for values in zip(*every))
     inner = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
@@ -91,7 +100,7 @@ def client(rows):
     if not rows:
         raise Problem("no row has cpu_s_per_100k")
     # Seconds for 100,000 pushes are tens of microseconds for each.
-    bars = sorted((row["cpu_s_per_100k"] * 10, row["client"]) for row in rows)
+    bars = sorted((positive(row, "cpu_s_per_100k") * 10, row["client"]) for row in rows)
     scale, left = powers(bars[0][0] / 2, bars[-1][0]), 210
     inner = WIDTH - left - RIGHT - 40
     step = (HEIGHT - TOP - BOTTOM) / len(bars)
@@ -125,14 +134,19 @@ def main(arguments):
         if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
             raise Problem(f"{file}: it is not an array of rows, as a benchmark writes with --json")
         rows += found
-    if all("server_cpu_us_per_push" in row and "activities" in row for row in rows):
+    if not rows:
+        raise Problem("there are no rows")
+    if all({"server_cpu_us_per_push", "activities", "phones"} <= row.keys() for row in rows):
         drawn = fanout(rows)
     elif all("client" in row for row in rows):
         drawn = client(rows)
     else:
         raise Problem("only rows of `fanout`, or only rows of `client`, can be drawn together")
-    with open(out, "w", encoding="utf-8") as opened:
-        opened.write(drawn)
+    try:
+        with open(out, "w", encoding="utf-8") as opened:
+            opened.write(drawn)
+    except OSError as error:
+        raise Problem(f"{out}: {error}") from error
 
 
 if __name__ == "__main__":

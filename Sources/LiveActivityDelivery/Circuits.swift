@@ -14,7 +14,12 @@ final class Circuits: Sendable {
         self.logger = logger
     }
 
-    func gate(at now: UnixTime) -> CircuitGate { board.withLock { $0.gate(at: now) } }
+    func gate(at now: UnixTime) -> CircuitGate {
+        board.withLock { board in
+            board.forgetFuture(at: now)
+            return board.gate(at: now)
+        }
+    }
 
     /// Returns the next time at which the gate changes by itself; `nil` while every circuit is closed.
     func nextChangeAt(after now: UnixTime) -> UnixTime? { board.withLock { $0.nextChangeAt(after: now) } }

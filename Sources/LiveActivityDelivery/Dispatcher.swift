@@ -7,7 +7,8 @@ import ServiceLifecycle
 
 /// The delivery loop: claims phones that are behind, sends their pushes, and settles the answers.
 ///
-/// It claims when another commit makes work due, or when a lane's time comes. Its own claims do not wake it.
+/// It claims when another commit makes work due, when a lane's time comes, or when a route opens or wants a probe. Its
+/// own claims do not wake it.
 ///
 /// On a graceful stop it claims nothing more. It waits for the awaited answers, a lease at most, and settles them.
 package struct Dispatcher: Service {
@@ -150,11 +151,12 @@ package struct Dispatcher: Service {
         return nil
     }
 
-    /// Returns whether lanes wait for a condition that is met.
+    /// Returns whether lanes wait for a condition that is met, or for a route that wants one of their pushes as its
+    /// probe.
     private func isReady(_ conditions: [LaneCondition], at now: UnixTime) -> Bool {
         guard !conditions.isEmpty else { return false }
         let gate = circuits.gate(at: now)
-        return conditions.contains { $0.room(for: 1, apps, gate) > 0 }
+        return conditions.contains { $0.isMet(apps, gate) || $0.mayProbe(gate) }
     }
 
     private func claim(

@@ -343,16 +343,16 @@ extension ModelStore {
         let lanes = earliest(all.compactMap { lane in lane.nextAt.map { ($0, lane.activity, lane.fromDevice) } })
         let woken = earliest(rows.activities.values.compactMap { one in one.wakeAt.map { ($0, one.number, nil) } })
         var ready: [Candidate] = []
-        for condition in laneConditions {
+        for (condition, room) in due.rooms(for: laneConditions, besides: lanes.count + woken.count) {
             let waiting = all.filter { $0.waitsFor == condition }.sorted { $0.key < $1.key }
-            ready += waiting.prefix(max(0, due.room(for: condition, besides: lanes.count + woken.count) - ready.count))
-                .map { (.distantPast, $0.activity, $0.fromDevice) }
+            ready += waiting.prefix(room).map { (due.at, $0.activity, $0.fromDevice) }
         }
-        let candidates = (ready + lanes + woken).sorted { left, right in
+        let byTime = (lanes + woken).sorted { left, right in
             (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
         }
+        var turns = DueLanes.Turns(ready, byTime)
         var taken = Set(part.due)
-        for candidate in candidates {
+        while let candidate = turns.next() {
             guard let activity = rows.activities[candidate.activity] else { continue }
             let lanes = (rows.lanes[candidate.activity] ?? []).filter { lane in
                 guard candidate.lane == nil else { return lane.fromDevice == candidate.lane }
@@ -364,6 +364,7 @@ extension ModelStore {
             guard part.due.isEmpty || part.due.count + new.count <= due.lanes else { break }
             if candidate.lane == nil { part.woken.append(candidate.activity) }
             part.due += new
+            if !new.isEmpty { turns.pass() }
             taken.formUnion(new)
         }
     }

@@ -154,6 +154,14 @@ package struct CircuitBoard: Sendable {
 
     // MARK: - Gates and states
 
+    /// Forgets times that are too far away, because the clock was set back.
+    package mutating func forgetFuture(at now: UnixTime) {
+        for (route, line) in lines {
+            guard case .resting(let until, let isPoor) = line.opening?.phase else { continue }
+            lines[route]?.opening?.phase = .resting(until: min(until, now + RetryDelay.halted), isPoor: isPoor)
+        }
+    }
+
     /// Returns the gate for the next claim.
     package func gate(at now: UnixTime) -> CircuitGate {
         var gate = CircuitGate.open

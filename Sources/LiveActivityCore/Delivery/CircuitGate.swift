@@ -54,12 +54,17 @@ package struct CircuitGate: Sendable, Equatable {
         admit(isHarmless: plan.isHarmless, to: route)
     }
 
+    /// Returns whether a closed route wants such a push as its probe.
+    package func wantsProbe(on route: PushRoute, isHarmless: Bool) -> Bool {
+        probes.contains(route) && (isHarmless || trials.contains(route))
+    }
+
     /// Returns whether a push may leave on a route now. If the push is the route's probe, it consumes the probe.
     ///
     /// - Parameter isHarmless: `true` if the push may be lost without a person seeing something twice or missing it.
     package mutating func admit(isHarmless: Bool, to route: PushRoute) -> Admission {
         guard let closure = closed[route] else { return .go }
-        if probes.contains(route), isHarmless || trials.contains(route) {
+        if wantsProbe(on: route, isHarmless: isHarmless) {
             probes.remove(route)
             trials.remove(route)
             probed.insert(route)

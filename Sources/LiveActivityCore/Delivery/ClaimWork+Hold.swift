@@ -25,7 +25,7 @@ extension ClaimWork {
 
     /// Returns what a lane waits for whose phones were all looked at; `nil` if it looks again at a time.
     func condition(_ found: Found, of lane: LaneRecord) -> LaneCondition? {
-        guard let route = found.held.first?.route, found.seats.isEmpty, lane.counts.total <= LaneCondition.phones,
+        guard let route = found.held.first?.route, found.seats.isEmpty, lane.counts.total <= limits.waiting,
             found.held.allSatisfy({ $0.route == route })
         else { return nil }
         return .route(route, isHarmless: found.held.contains(where: \.isHarmless))
@@ -33,18 +33,27 @@ extension ClaimWork {
 
     /// Lets a lane wait whose phones are held back, for its condition or until the next check.
     func hold(
-        _ lane: inout LaneRecord, by closure: CircuitGate.Closure, _ held: [Held], _ activity: ActivityRecord
+        _ lane: inout LaneRecord, since old: LaneRecord, for condition: LaneCondition?,
+        by closure: CircuitGate.Closure, _ held: [Held], _ activity: ActivityRecord
     ) {
-        guard lane.waitsFor != nil else {
+        guard let condition else {
+            lane.rest(until: closure.until)
             lane.reason = closure.reason
-            lane.nextAt = closure.until
             return
         }
+        waits(&lane, for: condition, since: old)
         lane.reason = closure.trouble.reason(until: nil)
         let lapAt = lane.lap < activity.lap ? max(now, activity.holdUntil) : nil
-        lane.nextAt = [now + LaneCondition.limit, lane.lookAt, lapAt].compactMap { $0 }.min()
+        lane.nextAt = [lane.nextAt, lane.lookAt, lapAt].compactMap { $0 }.min()
         // The phones that are held back keep their times, which may be over.
         lane.lookAt = ([lane.lookAt] + held.map(\.phone.lookAt)).compactMap { $0 }.min()
+    }
+
+    /// Lets a lane wait for a condition. If it already did, nothing changes.
+    func waits(_ lane: inout LaneRecord, for condition: LaneCondition, since old: LaneRecord) {
+        lane.waitsFor = condition
+        let checkAt = old.waitsFor == condition ? old.nextAt.flatMap { $0 > now ? $0 : nil } : nil
+        lane.nextAt = checkAt ?? LaneCondition.checkAt(lane.key, from: now)
     }
 
     /// Writes a few held-back phones one by one, so that the other phones of their lane do not wait with them.

@@ -17,6 +17,9 @@ package struct ClaimWork: Command {
         /// Time from the claim until nobody may send or settle the flight any more.
         package var lease = Duration.seconds(15)
         package var width = LaneRecord.Limits()
+        /// Number of phones up to which a lane waits for its route. A larger one looks again at a time, because one
+        /// claim may not see all its phones.
+        package var waiting = LaneRecord.small
 
         package init() {}
     }
@@ -105,11 +108,11 @@ package struct ClaimWork: Command {
                 split(lane, lower, &draft)
                 reply.hasMore = true
             } else if draft.snapshot.pages[key] == nil, room.pace.isFull(key.activity) {
-                draft.change(key) { $0.wake(at: now + Pacer.pause) }
+                draft.change(key) { $0.rest(until: now + Pacer.pause) }
             } else if draft.snapshot.pages[key] == nil || refreshed.contains(key.activity) {
                 // A lane that has been waiting keeps its place before lanes that came later. If its lap begins here,
                 // the loaded page does not belong to that lap.
-                draft.change(key) { $0.wake(at: min($0.nextAt ?? now, now)) }
+                draft.change(key) { $0.rest(until: min($0.nextAt ?? now, now)) }
                 reply.hasMore = true
             } else if let type = apps[activity.app]?.types[activity.type] {
                 var known = activity
@@ -117,10 +120,7 @@ package struct ClaimWork: Command {
                 claim(known, lane, type, &room, &draft, &reply)
             } else {
                 // The configuration no longer has this type. Keep the work until it does.
-                draft.change(key) { lane in
-                    lane.waitsFor = .type(activity.app, activity.type)
-                    lane.nextAt = nil
-                }
+                draft.change(key) { waits(&$0, for: .type(activity.app, activity.type), since: lane) }
             }
         }
         reply.hasMore = reply.hasMore || draft.snapshot.due.count >= limits.lanes
@@ -178,10 +178,10 @@ package struct ClaimWork: Command {
     ) {
         let key = old.key
         guard let content = draft.snapshot.contents[activity.number], let page = draft.snapshot.pages[key] else {
-            return draft.change(key) { $0.wake(at: nil) }
+            return draft.change(key) { $0.rest(until: nil) }
         }
         guard room.pace.room(of: activity.number) > 0 else {
-            return draft.change(key) { $0.wake(at: now + Pacer.pause) }
+            return draft.change(key) { $0.rest(until: now + Pacer.pause) }
         }
         var lane = old.inLap(of: activity, at: now)
         let isLap = !lane.isLapDone
@@ -208,18 +208,17 @@ package struct ClaimWork: Command {
             let isKnown = seesAll && (found.held.isEmpty || condition != nil)
             let others = isKnown ? page.nextLookAt : changed.lookAt
             changed.lookAt = [others, found.waitsUntil].compactMap { $0 }.min()
-            changed.waitsFor = condition
             // Nothing is written for phones that are held back, so the lane goes around again from the first of them.
             if let held = found.held.first, isLap { changed.goAround(from: held.phone.device) }
             if let flight {
                 changed.fence += 1
-                changed.nextAt = flight.leaseUntil
+                changed.rest(until: flight.leaseUntil)
             } else if let held = found.held.first {
-                hold(&changed, by: held.closure, found.held, activity)
+                hold(&changed, since: old, for: condition, by: held.closure, found.held, activity)
             } else {
                 if isWhole, !changed.waits(at: now) { changed.tries = 0 }
                 changed.reason = nil
-                changed.nextAt = isWhole ? changed.rests(activity, from: now) : now
+                changed.rest(until: isWhole ? changed.rests(activity, from: now) : now)
             }
         }
         room.pace.take(found.seats.count, of: activity.number)

@@ -1,4 +1,5 @@
 package import APNSModel
+import IsletBasics
 
 /// What a lane waits for instead of a time.
 ///
@@ -10,13 +11,8 @@ package enum LaneCondition: Sendable, Hashable {
     /// The configuration has this type of an app again.
     case type(BundleID, String)
 
-    /// Number of phones up to which a lane can wait for a route. A larger lane looks again at a time, because one claim
-    /// may not see all its phones.
-    package static let phones = 32
     /// Maximum number of lanes that one claim searches for a route's probe.
     package static let lanesForProbe = 16
-    /// Longest time that a lane waits for a route before it is looked at anyway. Its decisions also depend on the time.
-    package static let limit = Duration.seconds(3600)
 }
 
 extension LaneCondition {
@@ -48,24 +44,60 @@ extension LaneCondition {
 }
 
 extension LaneCondition {
-    /// Returns how many of `lanes` lanes that wait for the condition may be looked at now; 0 while it is not met.
-    package func room(for lanes: Int, _ apps: [BundleID: AppSettings], _ gate: CircuitGate) -> Int {
+    /// Returns whether the lane need not wait any more.
+    package func isMet(_ apps: [BundleID: AppSettings], _ gate: CircuitGate) -> Bool {
         switch self {
-        case .type(let app, let type): return apps[app]?.types[type] == nil ? 0 : lanes
-        case .route(let route, let isHarmless):
-            guard gate.closed[route] != nil else { return lanes }
-            let maySearch = gate.probes.contains(route) && (isHarmless || gate.trials.contains(route))
-            return maySearch ? min(lanes, Self.lanesForProbe) : 0
+        case .type(let app, let type): apps[app]?.types[type] != nil
+        case .route(let route, _): gate.closed[route] == nil
         }
+    }
+
+    /// Returns whether the lane may have the push that its closed route wants as a probe.
+    package func mayProbe(_ gate: CircuitGate) -> Bool {
+        switch self {
+        case .type: false
+        case .route(let route, let isHarmless):
+            gate.closed[route] != nil && gate.wantsProbe(on: route, isHarmless: isHarmless)
+        }
+    }
+
+    /// Returns when a lane that waits for its condition is looked at anyway: after 45 to 75 minutes.
+    ///
+    /// Its decisions also depend on the time. Lanes that began to wait together do not come together.
+    package static func checkAt(_ lane: LaneKey, from now: UnixTime) -> UnixTime {
+        let mixed = SplitMix64.mix(UInt64(bitPattern: lane.activity) &+ UInt64(bitPattern: lane.fromDevice))
+        return now + .seconds(45 * 60) + .milliseconds(Int64(mixed % (30 * 60 * 1000)))
     }
 }
 
 extension DueLanes {
-    /// Returns how many lanes to take that wait for a condition; 0 while it is not met.
+    /// Returns how many lanes of each condition to take: none of one that is not met.
     ///
-    /// They leave up to half of a claim to lanes that are due.
-    package func room(for condition: LaneCondition, besides due: Int) -> Int {
-        condition.room(for: max(1, lanes / 2, lanes - due), apps, gate)
+    /// Met conditions share what lanes that are due leave of a claim, but half of it at least. Routes that want a probe
+    /// come first, so that no other route delays it.
+    package func rooms(for conditions: [LaneCondition], besides due: Int) -> [(condition: LaneCondition, lanes: Int)] {
+        let met = conditions.filter { $0.isMet(apps, gate) }
+        let share = max(1, max(lanes / 2, lanes - due) / max(1, met.count))
+        let probing = conditions.filter { $0.mayProbe(gate) }
+        return probing.map { ($0, min(lanes, LaneCondition.lanesForProbe)) } + met.map { ($0, share) }
+    }
+
+    /// Two lists that are read in turns, so that neither takes all the room of a claim.
+    package struct Turns<Element> {
+        private var lists: (ArraySlice<Element>, ArraySlice<Element>)
+        private var isFirst = true
+
+        package init(_ first: [Element], _ second: [Element]) {
+            lists = (first[...], second[...])
+        }
+
+        /// Returns the next element of the list whose turn it is, or of the other one if it has no more.
+        package mutating func next() -> Element? {
+            isFirst ? lists.0.popFirst() ?? lists.1.popFirst() : lists.1.popFirst() ?? lists.0.popFirst()
+        }
+
+        /// Gives the other list its turn. An element that brought no lane uses up none.
+        package mutating func pass() { isFirst.toggle() }
     }
 
     /// Types whose starts depend on the number of cards on the device. Their phones come with `Snapshot.deviceCards`.

@@ -43,6 +43,9 @@ package struct LaneRecord: Sendable, Hashable {
         self.activity = activity
     }
 
+    /// Number of phones up to which a lane is small. A claim looks at all phones of a small lane at once.
+    package static let small = 32
+
     package var key: LaneKey { LaneKey(activity, fromDevice) }
 }
 
@@ -181,8 +184,9 @@ extension LaneRecord {
     }
 
     /// Sets the next time with work. The lane waits for no condition any more.
-    package mutating func wake(at time: UnixTime?) {
+    package mutating func rest(until time: UnixTime?) {
         nextAt = time
+        if waitsFor != nil { reason = nil }
         waitsFor = nil
     }
 

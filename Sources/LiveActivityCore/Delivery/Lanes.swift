@@ -13,6 +13,11 @@ package enum Lanes {
         card.lookAt = lookAt(
             card, activity, type, renews: type?.policy.renewal ?? false, now: now, draft)
         draft.put(card)
+        // The card's time may be the same as before, and its route another.
+        guard let time = card.lookAt, let lane = draft.snapshot.lane(of: key.device, in: key.activity),
+            lane.waitsFor != nil
+        else { return }
+        draft.change(lane.key) { $0.look(at: time) }
     }
 
     /// Returns when to look at a phone in this state: now if a push is due, later if it waits, `nil` if neither.

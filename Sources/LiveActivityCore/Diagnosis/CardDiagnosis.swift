@@ -71,13 +71,12 @@ struct CardDiagnosis {
                     evidence: ["until": .string(activity.holdUntil.description)]))
         }
         if let reason = lane.reason, let next = lane.nextAt, next > now {
-            findings.append(
-                DiagnosisFinding(
-                    .laneWaits, .waiting, reason.text,
-                    evidence: [
-                        "code": .string(reason.code.rawValue), "until": .string(next.description),
-                        "tries": .number(JSONNumber(lane.tries)),
-                    ]))
+            var evidence: JSONObject = [
+                "code": .string(reason.code.rawValue), "tries": .number(JSONNumber(lane.tries)),
+            ]
+            // A lane that waits for a route has no time of its own.
+            if lane.waitsFor == nil { evidence["until"] = .string(next.description) }
+            findings.append(DiagnosisFinding(.laneWaits, .waiting, reason.text, evidence: evidence))
         }
         if let flight = lane.flight, mayBe(in: flight) {
             findings.append(

@@ -82,7 +82,7 @@ package enum SnapshotKey: Sendable, Equatable {
     case audiencePage(BundleID, ActivityID, after: UserNumber, limit: Int, besides: Int64?)
     /// The answer to an earlier call with this key, found by its hash.
     case idempotency(BundleID, hash: [UInt8])
-    /// Lanes that have work, longest waiting first, with their activities, contents and a page of phones each. See
+    /// Lanes that have work, with their activities, contents and a page of phones each. See
     /// `DueLanes`.
     case due(DueLanes)
     /// Ordinary notifications that have work, longest waiting first. See `DueNotifications`.
@@ -123,8 +123,8 @@ package struct DueNotifications: Sendable, Equatable {
 
 /// Selection of the lanes for a claim.
 ///
-/// Lanes that another process had in flight come first. Then come, by time, the lanes whose `nextAt` has come, and all
-/// lanes of activities whose `wakeAt` has come.
+/// Lanes that another process had in flight come first. Then come, in turns, lanes whose `waitsFor` is met, and by time
+/// the lanes whose `nextAt` has come and all lanes of activities whose `wakeAt` has come.
 ///
 /// | lane | phones that come with it |
 /// |---|---|

@@ -97,7 +97,7 @@ extension LaneRecord: StoredRow {
 extension Statements {
     /// Returns each condition that a lane waits for. The cost is that of the conditions, however many lanes wait.
     ///
-    /// A damaged one is left out: the time of its lanes comes within an hour.
+    /// A damaged one is left out: the time of its lanes comes within 75 minutes.
     func laneConditions() throws -> [LaneCondition] {
         var conditions: [LaneCondition] = []
         var next = try first("SELECT min(waits_for) FROM lane WHERE waits_for IS NOT NULL", [])
@@ -113,9 +113,7 @@ extension Statements {
     /// - Parameter others: Number of lanes and activities that are due.
     func readyLanes(_ due: DueLanes, besides others: Int = 0) throws -> [LaneKey] {
         var lanes: [LaneKey] = []
-        for condition in try laneConditions() {
-            let room = due.room(for: condition, besides: others) - lanes.count
-            guard room > 0 else { continue }
+        for (condition, room) in due.rooms(for: try laneConditions(), besides: others) {
             try query(
                 "SELECT activity, from_dk FROM lane WHERE waits_for = ? ORDER BY activity, from_dk LIMIT ?",
                 [.text(condition.stored), .int(Int64(room))]

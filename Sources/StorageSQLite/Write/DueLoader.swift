@@ -4,9 +4,6 @@ import LiveActivityCore
 
 /// Finds the lanes that are due, and loads a page of phones for each: see `DueLanes`.
 struct DueLoader {
-    /// Maximum number of phones of a small lane. Small lanes are loaded together.
-    private static let smallLane = 32
-
     private let due: DueLanes
     private let sql: Statements
     private let phones: PhoneLoader
@@ -59,18 +56,18 @@ struct DueLoader {
             "SELECT wake_at, no FROM activity WHERE wake_at <= ? ORDER BY wake_at, no LIMIT ?",
             [.int(due.at.milliseconds), .int(Int64(due.lanes))]
         ) { row in candidates.append(Candidate(at: row.time(), activity: row.int(), lane: nil)) }
-        // Lanes whose condition is met have waited longest.
-        candidates += try sql.readyLanes(due, besides: candidates.count).map { lane in
-            Candidate(at: .distantPast, activity: lane.activity, lane: lane.fromDevice)
-        }
         candidates.sort { left, right in
             (left.at, left.activity, left.lane ?? -1) < (right.at, right.activity, right.lane ?? -1)
         }
+        let ready = try sql.readyLanes(due, besides: candidates.count).map { lane in
+            Candidate(at: due.at, activity: lane.activity, lane: lane.fromDevice)
+        }
+        var turns = DueLanes.Turns(ready, candidates)
         try SnapshotLoader.fetchActivities(
-            Set(lost.map(\.activity) + candidates.map(\.activity)), sql, &snapshot)
+            Set(lost.map(\.activity) + (ready + candidates).map(\.activity)), sql, &snapshot)
         var taken = Set(lost)
         snapshot.due = lost
-        for candidate in candidates {
+        while let candidate = turns.next() {
             guard let activity = snapshot.activities[candidate.activity] else { continue }
             let lanes: [LaneKey]
             if let from = candidate.lane {
@@ -85,6 +82,7 @@ struct DueLoader {
             guard snapshot.due.isEmpty || snapshot.due.count + new.count <= due.lanes else { break }
             if candidate.lane == nil { snapshot.woken.append(candidate.activity) }
             snapshot.due += new
+            if !new.isEmpty { turns.pass() }
             taken.formUnion(new)
         }
     }
@@ -135,7 +133,7 @@ struct DueLoader {
     }
 
     private func isSmall(_ lane: LaneRecord, _ snapshot: Snapshot) -> Bool {
-        lane.counts.total <= Self.smallLane && snapshot.lanes[lane.activity]?.count == 1
+        lane.counts.total <= LaneRecord.small && snapshot.lanes[lane.activity]?.count == 1
     }
 
     private mutating func loadSmallLanes(_ snapshot: inout Snapshot) throws {

@@ -21,6 +21,7 @@ final class CircuitScene {
 
     /// Claims one push.
     func claim(_ kind: PushKind = .update, alert: Bool = false) -> Claim {
+        board.forgetFuture(at: now)
         let given = board.gate(at: now)
         var gate = given
         let plan = PushPlan(

@@ -38,14 +38,14 @@ struct ClaimGateTests {
     }
 
     @Test func `on a closed route nobody is sent to and nothing is written for phones of a large lane`() throws {
-        var scene = try crowd(LaneCondition.phones + 1)
+        var scene = try crowd(LaneRecord.small + 1)
         let before = scene.store.rows.cards
         let reply = try claim(&scene, closed(scene))
         #expect(reply.flights.isEmpty && reply.held == [route] && reply.probed.isEmpty && !reply.hasMore)
         #expect(scene.store.rows.cards == before)
         #expect(try scene.lane().nextAt == scene.now + .seconds(9))
         scene.wait(.seconds(9))
-        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [LaneCondition.phones + 1])
+        #expect(try claim(&scene, .open).flights.map(\.seats.count) == [LaneRecord.small + 1])
     }
 
     @Test func `a route that wants a probe gets one push, and the others wait`() throws {

@@ -41,7 +41,7 @@ struct LaneConditionTests {
         var scene = try orders(3)
         #expect(try claim(&scene, closed(scene)).held == [route])
         let rows = scene.store.rows
-        for _ in 1...50 {
+        for _ in 1...40 {
             scene.wait(.seconds(60))
             let reply = try claim(&scene, closed(scene))
             #expect(reply.flights.isEmpty && reply.held.isEmpty && !reply.hasMore)
@@ -59,13 +59,17 @@ struct LaneConditionTests {
         #expect(reason.text == "APNs closed the connection (reset): the push waits until APNs can be reached again")
     }
 
-    @Test func `a lane that waits is looked at once an hour, because its decisions depend on the time too`() throws {
-        var scene = try orders(1)
+    @Test func `a lane that waits is looked at after an hour or so, because its decisions depend on the time too`()
+        throws
+    {
+        var scene = try orders(9)
         _ = try claim(&scene, closed(scene))
-        #expect(try scene.lane("a1").nextAt == scene.now + LaneCondition.limit)
-        scene.wait(LaneCondition.limit)
+        let times = try (1...9).map { try #require(try scene.lane("a\($0)").nextAt) - scene.now }
+        #expect(times.allSatisfy { $0 >= .seconds(45 * 60) && $0 <= .seconds(75 * 60) })
+        #expect(Set(times).count > 5, "lanes that began to wait together do not come together")
+        scene.wait(.seconds(75 * 60))
         #expect(try claim(&scene, closed(scene)).held == [route])
-        #expect(try scene.lane("a1").nextAt == scene.now + LaneCondition.limit)
+        #expect(try #require(try scene.lane("a1").nextAt) > scene.now)
     }
 
     @Test func `a new state and another phone are looked at although the lane waits`() throws {
@@ -91,6 +95,7 @@ struct LaneConditionTests {
         var scene = try orders(40)
         while try claim(&scene, closed(scene)).hasMore {}
         let lanes = scene.store.rows.lanes
+        scene.wait(.seconds(60))
         let reply = try claim(&scene, closed(scene, probes: true))
         #expect(reply.probed == [route] && reply.flights.map(\.seats.count) == [1])
         let changed = scene.store.rows.lanes.filter { lanes[$0.key] != $0.value }
@@ -119,8 +124,73 @@ struct LaneConditionTests {
         limits.lanes = 4
         let reply = try scene.run(
             ClaimWork(now: scene.now, node: 1, apps: [scene.app.bundleID: scene.app], limits: limits, seed: 1))
-        #expect(reply.flights.map(\.lane.activity).map { $0 <= 6 } == [true, true, false, false])
+        #expect(reply.flights.map(\.lane.activity).map { $0 <= 6 } == [true, false, true, false])
         #expect(reply.hasMore)
+    }
+
+    /// A person's phone on the sandbox, with an order that is behind.
+    private func addSandbox(_ index: Int, to scene: inout Scene) throws {
+        let user = "tester-\(index)"
+        try scene.register(
+            "s\(index)", user: user, environment: .sandbox, startToken: nil, key: DeviceKey(10_000 + index))
+        try scene.put("s\(index)", 1, users: [user])
+        try scene.report("s\(index)", local: "sc\(index)", activity: "s\(index)", token: "st\(index)")
+        try scene.put("s\(index)", 2)
+    }
+
+    @Test func `routes that open share a claim, and a route that is closed is probed meanwhile`() throws {
+        var scene = try orders(12)
+        for index in 1...8 { try addSandbox(index, to: &scene) }
+        scene.wait(.seconds(2))
+        let sandbox = PushRoute(Sample.bundleID, .sandbox)
+        var gate = closed(scene)
+        gate.closed[sandbox] = gate.closed[route]
+        while try claim(&scene, gate).hasMore {}
+        var limits = ClaimWork.Limits()
+        limits.lanes = 4
+        func environments(_ gate: CircuitGate) throws -> [APNSEnvironment] {
+            let claim = ClaimWork(
+                now: scene.now, node: 1, apps: [scene.app.bundleID: scene.app], limits: limits, gate: gate, seed: 1)
+            return try scene.run(claim).flights.flatMap(\.seats).map { $0.phone.environment(of: $0.plan.kind) }
+        }
+        #expect(try environments(.open).count { $0 == .sandbox } == 2)
+        limits.lanes = 8
+        let reply = try environments(
+            CircuitGate(closed: [sandbox: gate.closed[route]!], probes: [sandbox]))
+        #expect(reply.count { $0 == .sandbox } == 1 && reply.count { $0 == .production } > 1)
+    }
+
+    @Test func `lanes that waited and lanes that are due get their phones in turns`() throws {
+        var scene = try orders(8)
+        _ = try claim(&scene, closed(scene))
+        for index in 1...8 { try addSandbox(index, to: &scene) }
+        scene.wait(.seconds(2))
+        // Room for four pushes only.
+        let pace = Pacer.Grant(pushes: 4, activityPushes: 4, onTheWay: [:], halvings: 0)
+        let reply = try scene.run(
+            ClaimWork(now: scene.now, node: 1, apps: [scene.app.bundleID: scene.app], pace: pace, seed: 1))
+        let sent = reply.flights.flatMap(\.seats).map { $0.phone.environment(of: $0.plan.kind) }
+        #expect(sent.count { $0 == .sandbox } == 2 && sent.count { $0 == .production } == 2)
+    }
+
+    @Test func `a phone that names another environment at the time of its last look wakes its lane`() throws {
+        var scene = try orders(1)
+        try scene.report("d1", local: "c1", activity: "a1", token: "new")
+        _ = try claim(&scene, closed(scene))
+        #expect(!scene.store.laneConditions.isEmpty)
+        try scene.register("d1", user: "user-1", environment: .sandbox, startToken: nil, key: 10)
+        try scene.report("d1", local: "c1", activity: "a1", token: "sandboxed")
+        #expect(try scene.lane("a1").nextAt == scene.now)
+    }
+
+    @Test func `a lane whose route is gone from the configuration waits for its type, and says nothing of APNs`() throws
+    {
+        var scene = try orders(1)
+        _ = try claim(&scene, closed(scene))
+        _ = try claim(&scene, .open, types: [])
+        #expect(scene.store.laneConditions == [.type(Sample.bundleID, Sample.type().name)])
+        #expect(try claim(&scene, .open).flights.count == 1)
+        #expect(try scene.lane("a1").reason == nil)
     }
 
     @Test func `a lane whose phones are held back on two routes looks again at a time`() throws {
@@ -142,7 +212,7 @@ struct LaneConditionTests {
         _ = try claim(&scene, .open, types: [])
         let rows = scene.store.rows
         #expect(scene.store.laneConditions == [.type(Sample.bundleID, Sample.type().name)])
-        for _ in 1...50 {
+        for _ in 1...20 {
             scene.wait(.seconds(120))
             #expect(try !claim(&scene, .open, types: []).hasMore)
         }

@@ -228,6 +228,7 @@ struct RandomLife {
             limits.width.phones = 1 + dice.roll(2)
             limits.width.lanes = 2 + dice.roll(4)
         }
+        limits.waiting = dice.pick([0, 1, LaneRecord.small])
         var known = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
         if dice.chance(5) { known = [:] }
         let command = ClaimWork(

@@ -16,7 +16,7 @@ final class StepCounter: Sendable {
 
     var steps: Int { count.withLock(\.self) }
 
-    /// Counts on this connection, which keeps the counter for as long as it lives.
+    /// Counts on this connection. The counter is never released, because a connection may outlive its test.
     func begin(_ db: Database) {
         sqlite3_progress_handler(
             db.sqliteConnection, every,

@@ -18,8 +18,8 @@ struct OutageTests {
             probes: probes ? [route] : [])
     }
 
-    private static func claim(_ gate: CircuitGate) -> ClaimWork {
-        ClaimWork(now: Sample.now, node: 1, apps: [Sample.bundleID: Sample.app()], gate: gate, seed: 3)
+    private static func claim(_ gate: CircuitGate, at now: UnixTime = Sample.now) -> ClaimWork {
+        ClaimWork(now: now, node: 1, apps: [Sample.bundleID: Sample.app()], gate: gate, seed: 3)
     }
 
     @Test func `an outage costs the same look, claim and probe, however many lanes wait`() async throws {
@@ -43,7 +43,9 @@ struct OutageTests {
                 let (quiet, quietSteps, quietRows) = try await store.run(Self.claim(Self.gate()))
                 #expect(quiet.flights.isEmpty && quiet.held.isEmpty && !quiet.hasMore)
                 (cost.quietClaim, cost.quietRows) = (quietSteps, quietRows)
-                let (probe, probeSteps, probeRows) = try await store.run(Self.claim(Self.gate(probes: true)))
+                let later = Sample.now + .seconds(60)
+                let (probe, probeSteps, probeRows) = try await store.run(
+                    Self.claim(Self.gate(probes: true), at: later))
                 #expect(probe.flights.count == 1 && !probe.hasMore)
                 (cost.probe, cost.probeRows) = (probeSteps, probeRows)
                 costs.append(cost)

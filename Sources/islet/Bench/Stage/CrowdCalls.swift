@@ -74,6 +74,12 @@ struct CrowdCalls: Sendable {
             ]
         }
 
+        /// Checks that no phone got a second card.
+        func checkCards() throws(CommandError) {
+            let cards = needless.first { $0.what == "second cards" }?.count ?? 0
+            guard cards == 0 else { throw CommandError("\(cards) phones got a second card") }
+        }
+
         /// Checks the totals.
         ///
         /// - Throws: `CommandError` if a push was needless.

@@ -14,7 +14,8 @@ struct Outage: Sendable {
 
     /// Runs the outage and returns its figures.
     ///
-    /// - Throws: `CommandError` if a phone lacks the change at the end, or more pushes were accepted than were due.
+    /// - Throws: `CommandError` if a phone lacks the change at the end or has a second card, or if more or fewer pushes
+    ///   were accepted than were due.
     func run() async throws -> OutageRow {
         let count = population.activities
         let accepted = try await bench.crowd.totals().accepted
@@ -39,8 +40,10 @@ struct Outage: Sendable {
         try await bench.crowd.wait(for: Population.state(Self.change), members: count)
         let seconds = (ContinuousClock.now - begin).inSeconds
         try await bench.quiet()
-        let pushes = try await bench.crowd.totals().accepted - accepted
+        let totals = try await bench.crowd.totals()
+        let pushes = totals.accepted - accepted
         guard pushes == count else { throw CommandError("\(pushes) pushes were accepted, \(count) were due") }
+        try totals.checkCards()
         let all = try bench.use()
         return OutageRow(
             activities: count, minutes: minutes,
