@@ -45,7 +45,7 @@ final class Circuits: Sendable {
             let before = board.status(at: now)[route]
             let change = board.record(route, tally, under: gate, at: now, dice: dice)
             let after = board.status(at: now)[route]
-            let isEarlier = before.map { before in after.map { $0.nextProbeAt < before.nextProbeAt } ?? true } ?? false
+            let isEarlier = before.map { $0.nextProbeAt > after?.nextProbeAt ?? .distantPast } ?? false
             let wasHalt = before?.isHalt ?? false
             return (change, wasHalt ? nil : after.flatMap { $0.isHalt ? $0.reason.code : nil }, isEarlier)
         }

@@ -18,6 +18,15 @@ struct CircuitTests {
         while stage.clock.now < end, !Task.isCancelled { await step(stage) }
     }
 
+    /// Gives each phone an activity of its own, whose card is behind.
+    private func order(_ phones: Int, _ stage: Stage) async throws {
+        for phone in 1...phones {
+            try await stage.register(phone)
+            try await stage.put(1, "a\(phone)")
+            try await stage.report(phone, "a\(phone)", token: "update-\(phone)")
+        }
+    }
+
     /// Advances to the next instant that somebody waits for, if there is one.
     private func step(_ stage: Stage) async {
         guard let wake = stage.clock.nextWake else { return await Task.yield() }
@@ -34,11 +43,7 @@ struct CircuitTests {
         }
         let phones = 8
         try await withStage(sender) { stage in
-            for phone in 1...phones {
-                try await stage.register(phone)
-                try await stage.put(1, "a\(phone)")
-                try await stage.report(phone, "a\(phone)", token: "update-\(phone)")
-            }
+            try await order(phones, stage)
             try await stage.perform { _ async throws in
                 await stage.until { stage.troubledRoutes[Self.route] != nil }
                 await stage.settled(1)
@@ -80,11 +85,7 @@ struct CircuitTests {
         }
         let phones = 20
         try await withStage(sender) { stage in
-            for phone in 1...phones {
-                try await stage.register(phone)
-                try await stage.put(1, "a\(phone)")
-                try await stage.report(phone, "a\(phone)", token: "update-\(phone)")
-            }
+            try await order(phones, stage)
             try await stage.perform { _ async throws in
                 await stage.until { stage.troubledRoutes[Self.route] != nil }
                 await pass(300, stage)

@@ -1,7 +1,7 @@
 package import APNSModel
 import IsletBasics
 
-/// What a lane waits for instead of a time.
+/// Condition that a lane waits for instead of a time.
 ///
 /// While an outage lasts, or while the configuration lacks a type, looking at a lane again changes nothing. Such a lane
 /// costs nothing until its condition is met, or until something new concerns its activity or one of its phones.

@@ -34,7 +34,8 @@ package struct LaneRecord: Sendable, Hashable {
     package var tries: Int = 0
     /// Reason why the lane waits, if that is not a phone's.
     package var reason: Reason?
-    /// What the lane waits for. Until then only `nextAt` and something new wake it; `nil` if it waits for nothing.
+    /// Condition for which the lane waits. Until it is met, only `nextAt` and something new wake the lane; `nil` if it
+    /// waits for none.
     package var waitsFor: LaneCondition?
     package var flight: FlightRecord?
     package var counts = LaneCounts()

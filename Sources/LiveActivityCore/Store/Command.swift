@@ -82,8 +82,7 @@ package enum SnapshotKey: Sendable, Equatable {
     case audiencePage(BundleID, ActivityID, after: UserNumber, limit: Int, besides: Int64?)
     /// The answer to an earlier call with this key, found by its hash.
     case idempotency(BundleID, hash: [UInt8])
-    /// Lanes that have work, with their activities, contents and a page of phones each. See
-    /// `DueLanes`.
+    /// Lanes that have work, with their activities, contents and a page of phones each. See `DueLanes`.
     case due(DueLanes)
     /// Ordinary notifications that have work, longest waiting first. See `DueNotifications`.
     ///

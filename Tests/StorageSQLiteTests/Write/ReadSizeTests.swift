@@ -8,6 +8,7 @@ import Testing
 @testable import StorageSQLite
 
 /// The cost of reads against the size of what they read from. A page costs its own rows, however many there are.
+@Suite(.timeLimit(.minutes(10)))
 struct ReadSizeTests {
     /// A read, by name, with the number of rows that it must return.
     private struct Read: Sendable {
