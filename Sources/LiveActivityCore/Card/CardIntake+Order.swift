@@ -1,6 +1,6 @@
 import APNSModel
 
-// Order of a phone's reports and cards.
+// Order of a phone's reports, of its cards, and of the activity's runs.
 extension CardIntake {
     /// Returns `true` if the phone has already said something newer about this card.
     ///
@@ -37,5 +37,26 @@ extension CardIntake {
     func began(_ report: CardReport, before card: CardMachine) -> Bool {
         guard let its = report.startedAt, let mine = card.startedAt else { return false }
         return its + .seconds(1) < mine
+    }
+
+    /// Dates a run anew that begins in the future: the clock has been set back since it began. Cards that begin from
+    /// now on then count as this run's.
+    ///
+    /// - Returns: `true` if the run is dated anew. The date of a card that this report is about then tells nothing.
+    func redate(_ activity: inout ActivityRecord, _ draft: inout Draft) -> Bool {
+        guard activity.run > 1, activity.runStartedAt > now else { return false }
+        activity.runStartedAt = now
+        draft.put(activity)
+        return true
+    }
+
+    /// Returns `true` if the report is about a card that began before the current run.
+    func isOfOldRun(
+        _ report: CardReport, _ card: CardMachine, _ activity: ActivityRecord, isRedated: Bool
+    ) -> Bool {
+        if card.run < activity.run, card.localID == report.localID { return true }
+        // A card that began before this run belongs to an earlier one. A phone's dates are precise to a second.
+        guard !isRedated, activity.run > 1, let startedAt = report.startedAt else { return false }
+        return startedAt + .seconds(1) < activity.runStartedAt && card.localID != report.localID
     }
 }

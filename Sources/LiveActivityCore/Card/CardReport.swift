@@ -95,7 +95,8 @@ struct CardIntake {
         }
         if report.state == .duplicate { return try collapse(report, &draft) }
         if report.state == .notStarted { return try withdraw(report, &draft) }
-        guard let activity = try activity(of: report, &draft) else { return }
+        guard var activity = try activity(of: report, &draft) else { return }
+        let isRedated = redate(&activity, &draft)
         let key = Snapshot.PhoneKey(activity.number, device.key)
         var card =
             draft.snapshot.cards[key]
@@ -105,7 +106,7 @@ struct CardIntake {
         try admit(&card, to: activity, &draft)
         if let tombstone, !tombstone.isOver, passOver(report, tombstone, card, of: activity, &draft) { return }
         // A card of an earlier run that is not over still needs its end, so its token is kept.
-        let isOld = isOfOldRun(report, card, activity)
+        let isOld = isOfOldRun(report, card, activity, isRedated: isRedated)
         if isOld, isEndLost(report, card) { card.outliveEnd() }
         let isStillThere = isOld && card.run < activity.run && card.awaitsItsEnd(report.localID)
         if isOld, !isStillThere {
@@ -212,14 +213,6 @@ struct CardIntake {
             guard draft.snapshot.activities[key.activity]?.type == activity.type else { continue }
             Lanes.review(key, app.types[activity.type], now: now, &draft)
         }
-    }
-
-    /// Returns `true` if the report is about a card that began before the current run.
-    private func isOfOldRun(_ report: CardReport, _ card: CardMachine, _ activity: ActivityRecord) -> Bool {
-        if card.run < activity.run, card.localID == report.localID { return true }
-        // A card that began before this run belongs to an earlier one. A phone's dates are precise to a second.
-        guard activity.run > 1, let startedAt = report.startedAt else { return false }
-        return startedAt + .seconds(1) < activity.runStartedAt && card.localID != report.localID
     }
 
     private func adopt(

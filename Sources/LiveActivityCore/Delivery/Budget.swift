@@ -48,6 +48,10 @@ package struct BudgetKey: Sendable, Hashable, Comparable {
 /// A leaky bucket enforces each limit. Half of the number may be sent at once, and the other half drains evenly over
 /// the window.
 /// Therefore no window of that length exceeds the number, wherever it begins.
+///
+/// If the clock is set back, what has drained in between counts again, so that a window holds although the clock passes
+/// it twice. This applies up to two windows. Beyond that, a clock that was wrong by days would block phones for days,
+/// and only the pushes that have not drained yet count.
 package struct BudgetLimit: Sendable, Equatable {
     package var perHour: Int
     package var perDay: Int
@@ -106,10 +110,10 @@ package struct BudgetLimit: Sendable, Equatable {
     ) -> UnixTime {
         let capacity = capacity(number, use)
         let excess = level + Self.unit - capacity
-        guard excess > 0 else { return now }
-        // The excess drains at half the number per window, counted from the time of the level. After a clock has been
-        // set back, nothing drains until it passes that time again.
         let milliseconds = window.wholeMilliseconds
+        if excess <= 0, (at - now).wholeMilliseconds >= milliseconds * 2 { return now }
+        // The excess drains at half the number per window, counted from the time of the level. If there is none, the
+        // budget opened before that time, which may lie ahead of a clock that was set back.
         let rate = max(1, Int64(number) * Self.unit / 2)
         let wait = min((excess * milliseconds + rate - 1) / rate, milliseconds * 2)
         return max(now, at + .milliseconds(wait))
@@ -122,8 +126,6 @@ package struct BudgetLimit: Sendable, Equatable {
     }
 
     private static func drained(_ record: BudgetRecord, _ limit: Self, now: UnixTime) -> BudgetRecord {
-        // A clock that was set back drains nothing.
-        guard now > record.at else { return record }
         let passed = (now - record.at).wholeMilliseconds
         var current = record
         current.hour = left(record.hour, limit.perHour, passed, hour)
@@ -133,11 +135,13 @@ package struct BudgetLimit: Sendable, Equatable {
     }
 
     /// Returns the level after draining, rounded up so that rounding never grants a push.
+    ///
+    /// - Parameter passed: Milliseconds; negative if the clock was set back.
     private static func left(_ level: Int64, _ number: Int, _ passed: Int64, _ window: Duration) -> Int64 {
         let milliseconds = window.wholeMilliseconds
-        guard passed < milliseconds * 2 else { return 0 }
-        let drained = passed * (Int64(number) * unit / 2) / milliseconds
-        return max(0, level - drained)
+        guard abs(passed) < milliseconds * 2 else { return passed > 0 ? 0 : level }
+        let drained = passed * (Int64(number) * unit / 2)
+        return max(0, level - (drained - (drained < 0 ? milliseconds - 1 : 0)) / milliseconds)
     }
 }
 

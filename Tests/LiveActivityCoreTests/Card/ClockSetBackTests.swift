@@ -165,6 +165,41 @@ struct ClockSetBackTests {
         }
     }
 
+    /// The second run of an activity, and then a clock that shows an earlier time than the beginning of that run.
+    private func secondRun(thenBack step: Duration) throws -> Scene {
+        var scene = Scene()
+        try scene.register()
+        try scene.put(users: ["ann"])
+        try scene.end()
+        scene.wait(.seconds(60))
+        try scene.put("a", 2) { $0.reopen = true }
+        scene.now = scene.now - step
+        return scene
+    }
+
+    @Test func `a card that the app starts in a run that a clock ahead had dated is of that run`() throws {
+        var scene = try secondRun(thenBack: .seconds(30))
+        try scene.report(local: "soon", .requesting)
+        let started = scene.now
+        // Its first report is lost, and the next one comes after the date that the run had.
+        scene.wait(.seconds(60))
+        try scene.report(token: "u1") { $0.startedAt = started }
+        #expect(try scene.card().localID?.text == "card" && scene.card().state == .live)
+        #expect(try !scene.deliver().contains { $0.plan.kind == .start })
+    }
+
+    @Test func `a card that began before the clock was set back does not tell its run, and is taken`() throws {
+        var scene = try secondRun(thenBack: .seconds(1800))
+        let started = scene.now - .seconds(5)
+        try scene.report(token: "u1") { $0.startedAt = started }
+        #expect(try scene.card().localID?.text == "card" && scene.card().state == .live)
+        // A second card, which began later than the run now counts from, is of this run as well.
+        let later = scene.now
+        scene.wait(.seconds(5))
+        try scene.report(local: "old", token: "u2") { $0.startedAt = later - .seconds(60) }
+        #expect(try scene.card().localID?.text == "card")
+    }
+
     @Test func `a state newer than one that a clock ahead had stamped is newer to the phone as well`() throws {
         var scene = try live(ahead: .seconds(4800))
         let shown = try scene.card().timestamp

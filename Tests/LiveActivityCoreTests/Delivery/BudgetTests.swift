@@ -6,14 +6,16 @@ import Testing
 struct BudgetTests {
     private static let key = BudgetKey(7, .high)
 
-    /// A device that gets pushes as fast as its budget allows, while its clock is sometimes set back.
+    /// A device that gets pushes as fast as its budget allows, while the server's clock is sometimes set.
     private struct Device {
         let limit: BudgetLimit
         var record: BudgetRecord?
         /// Time that has really passed, and how far the clock is behind it.
         var elapsed = Duration.zero
         var behind = Duration.zero
+        /// Times of the pushes: in true time, and by the clock.
         var sent: [Duration] = []
+        var sentByClock: [Duration] = []
 
         var now: UnixTime { Sample.now + elapsed - behind }
 
@@ -23,10 +25,12 @@ struct BudgetTests {
             guard opens(use) <= now else { return }
             record = limit.spent(record, BudgetTests.key, now: now)
             sent.append(elapsed)
+            sentByClock.append(elapsed - behind)
         }
 
         /// Returns the largest number of pushes in any window of this length, its ends included.
-        func most(in window: Duration) -> Int {
+        static func most(of times: [Duration], in window: Duration) -> Int {
+            let sent = times.sorted()
             var (first, most) = (0, 0)
             for last in sent.indices {
                 while sent[last] - sent[first] > window { first += 1 }
@@ -57,9 +61,23 @@ struct BudgetTests {
             }
             if dice.chance(3) { device.behind += .milliseconds(dice.roll(7_200_000)) }
         }
-        let (hour, day) = (device.most(in: .seconds(3600)), device.most(in: .seconds(86_400)))
-        #expect(hour <= device.limit.perHour, "seed \(seed)")
-        #expect(day <= device.limit.perDay, "seed \(seed)")
+        #expect(Device.most(of: device.sent, in: .seconds(3600)) <= device.limit.perHour, "seed \(seed)")
+        #expect(Device.most(of: device.sent, in: .seconds(86_400)) <= device.limit.perDay, "seed \(seed)")
+        #expect(device.sent.count > 2, "seed \(seed)")
+    }
+
+    @Test(arguments: UInt64(1)...150)
+    func `no hour by the clock sees more than the number, however the clock is set`(seed: UInt64) {
+        var dice = SeededDice(seed: seed)
+        var device = Device(limit: Self.limit(&dice))
+        for _ in 0..<1500 {
+            for _ in 0..<1 + dice.roll(3) { device.trySend(.alertOrEnd) }
+            device.elapsed += .milliseconds(dice.pick([1, 900, 60_000, 600_000, 3_600_000]))
+            // The clock is never more than an hour off, so it is never set back by more than two hours.
+            if dice.chance(20) { device.behind = .milliseconds(dice.roll(7_200_000) - 3_600_000) }
+        }
+        #expect(Device.most(of: device.sentByClock, in: .seconds(3600)) <= device.limit.perHour, "seed \(seed)")
+        #expect(Device.most(of: device.sentByClock, in: .seconds(86_400)) <= device.limit.perDay, "seed \(seed)")
         #expect(device.sent.count > 2, "seed \(seed)")
     }
 
@@ -94,11 +112,27 @@ struct BudgetTests {
         #expect(device.opens(.ordinary) == device.now + .seconds(3 * 180))
     }
 
-    @Test func `a clock that is set back gives nothing back, and says when it really opens`() {
+    @Test func `a clock that is set back gives back what drained, and says when the budget really opens`() {
         var device = Device(limit: BudgetLimit(perHour: 2, perDay: 1000))
         device.trySend(.alertOrEnd)
-        device.behind = .seconds(7200)
+        device.behind = .seconds(7199)
         #expect(device.opens(.alertOrEnd) == Sample.now + .seconds(3600))
+        // Two hours later the push no longer counts. If the clock is then set back by an hour, it counts in part.
+        device.behind = .zero
+        device.elapsed = .seconds(7200)
+        device.trySend(.alertOrEnd)
+        device.behind = .seconds(3600)
+        #expect(device.opens(.alertOrEnd) == Sample.now + .seconds(10_800))
+    }
+
+    @Test func `a clock that is set back by days leaves what was left of the budget`() {
+        var device = Device(limit: BudgetLimit(perHour: 4, perDay: 4))
+        device.trySend(.alertOrEnd)
+        device.behind = .seconds(2 * 86_400 - 1)
+        #expect(device.opens(.alertOrEnd) > device.now)
+        device.behind = .seconds(2 * 86_400)
+        device.trySend(.alertOrEnd)
+        #expect(device.sent.count == 2 && device.opens(.alertOrEnd) == device.now + .seconds(43_200))
     }
 
     // MARK: - The reconciler's use

@@ -38,6 +38,8 @@ final class NoSecondCard: Invariant {
     /// - An inventory lacked the card. The start had expired by the server's clock, but not in true time.
     /// - The app reported its own card late, so that the server takes it for the start's card.
     private var misled: [Place: Set<Int>] = [:]
+    /// Runs of the starts that made a card, by the start.
+    private var made: [Place: [PushID: Int]] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -60,7 +62,7 @@ final class NoSecondCard: Invariant {
             misled[place, default: []].insert(first.run)
         }
         if let first = open[place], first.run == flight.desired.activity.run,
-            !first.isOver(at: flight.record.claimedAt, in: world), !isDoubled(first, place, of: flight, world)
+            !first.isOver(at: flight.record.claimedAt, in: world), !isDoubled(first, place)
         {
             world.violate(
                 .noSecondCard,
@@ -75,13 +77,9 @@ final class NoSecondCard: Invariant {
     /// Returns `true` if a start that the server had to consider failed made a card of the run after all.
     ///
     /// The server takes that card for the card of the next start, so the end of one counts for the other.
-    private func isDoubled(_ first: Start, _ place: Place, of flight: Flight, _ world: World) -> Bool {
+    private func isDoubled(_ first: Start, _ place: Place) -> Bool {
         guard misled[place]?.contains(first.run) ?? false else { return false }
-        let cards = world.phones.filter { Phone.key($0.device) == place.device }.flatMap(\.cards)
-        return cards.contains { card in
-            card.activity == flight.desired.activity.id.description && card.run == first.run && !card.isSuccessor
-                && card.start != nil && card.start != first.id
-        }
+        return made[place, default: [:]].contains { $0.key != first.id && $0.value == first.run }
     }
 
     /// Closes a start that APNs definitely refused or that never left. Also closes it when its card's end is known.
@@ -174,6 +172,7 @@ final class NoSecondCard: Invariant {
     private func appear(_ sent: SentPush, _ card: Phone.Card, _ phone: Phone, _ world: World) {
         guard !card.isSuccessor, let flight = sent.card?.flight else { return }
         let place = Place(flight.desired.activity.number, sent.device)
+        made[place, default: [:]][sent.id] = card.run
         if misled[place]?.contains(card.run) ?? false { return }
         let others = phone.cards.filter { other in
             other.local != card.local && other.activity == card.activity && other.run == card.run && !other.isOver
