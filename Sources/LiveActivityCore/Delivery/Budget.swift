@@ -115,7 +115,7 @@ package struct BudgetLimit: Sendable, Equatable {
         // The excess drains at half the number per window, counted from the time of the level. If there is none, the
         // budget opened before that time, which may lie ahead of a clock that was set back.
         let rate = max(1, Int64(number) * Self.unit / 2)
-        let wait = min((excess * milliseconds + rate - 1) / rate, milliseconds * 2)
+        let wait = min(Self.product(excess, milliseconds, over: rate), milliseconds * 2)
         return max(now, at + .milliseconds(wait))
     }
 
@@ -140,8 +140,14 @@ package struct BudgetLimit: Sendable, Equatable {
     private static func left(_ level: Int64, _ number: Int, _ passed: Int64, _ window: Duration) -> Int64 {
         let milliseconds = window.wholeMilliseconds
         guard abs(passed) < milliseconds * 2 else { return passed > 0 ? 0 : level }
-        let drained = passed * (Int64(number) * unit / 2)
-        return max(0, level - (drained - (drained < 0 ? milliseconds - 1 : 0)) / milliseconds)
+        return max(0, level + product(-passed, Int64(number) * unit / 2, over: milliseconds))
+    }
+
+    /// Returns the product of two numbers divided by a third, rounded up. The product may exceed 64 bits.
+    private static func product(_ left: Int64, _ right: Int64, over divisor: Int64) -> Int64 {
+        let product = left.magnitude.multipliedFullWidth(by: right.magnitude)
+        let (quotient, rest) = divisor.magnitude.dividingFullWidth(product)
+        return left < 0 ? -Int64(quotient) : Int64(quotient) + (rest > 0 ? 1 : 0)
     }
 }
 

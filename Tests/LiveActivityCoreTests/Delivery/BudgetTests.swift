@@ -135,6 +135,16 @@ struct BudgetTests {
         #expect(device.sent.count == 2 && device.opens(.alertOrEnd) == device.now + .seconds(43_200))
     }
 
+    @Test func `the largest numbers that a policy may name are computed as well`() {
+        var device = Device(limit: BudgetLimit(perHour: 100_000, perDay: 1_000_000))
+        for step in [Duration.zero, .seconds(80_000), .seconds(2 * 86_400 - 1), .seconds(-40_000)] {
+            device.elapsed += step
+            device.trySend(.ordinary)
+            #expect(device.limit.used(device.record, now: device.now).hour >= 1)
+        }
+        #expect(device.sent.count == 4)
+    }
+
     // MARK: - The reconciler's use
 
     private static func spent(_ kind: BudgetRecord.Kind, _ limit: BudgetLimit) -> BudgetRecord? {
