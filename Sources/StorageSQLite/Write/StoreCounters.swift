@@ -88,11 +88,11 @@ final class StoreCounters: Sendable {
         failed.withLock { $0.failedReads += 1 }
     }
 
-    /// Measures how long a write takes, because the disk may hang.
-    func whileWriting(_ write: () -> Void) {
+    /// Measures how long a transaction takes, because the disk may hang.
+    func whileWriting(_ write: () throws -> Void) rethrows {
         writingSince.withLock { $0 = .now }
         defer { writingSince.withLock { $0 = nil } }
-        write()
+        try write()
     }
 
     var health: StoreHealth {

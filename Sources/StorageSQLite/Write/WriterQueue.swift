@@ -128,7 +128,7 @@ final class WriterQueue: Sendable {
                 if isClosed { return }
                 continue
             }
-            counters.whileWriting { write(group) }
+            write(group)
         }
     }
 
@@ -247,26 +247,29 @@ final class WriterQueue: Sendable {
         // Empty if nothing is written: a claim that finds no work is not a fault point.
         var ranks: Set<CommandRank> = []
         do {
-            try pool.writeWithoutTransaction { db in
-                let transaction = counters.begin(db)
-                let sealing = TokenSealing(db, sealer)
-                try db.inTransaction(.immediate) {
-                    let sql = Statements(db: db, sealing: sealing, damage: damage)
-                    for part in Self.parts(of: group) {
-                        let begun = counters.begin(db)
-                        let (ran, counted) = try Self.run(part, sql)
-                        done += ran
-                        tally.add(counted)
-                        if counters.hasChanged(begun, db) { ranks.formUnion(part.prefix(ran.count).map(\.rank)) }
-                        guard ran.count == part.count else { break }
+            // The commands are answered later, so whoever has an answer finds the measurement ended.
+            try counters.whileWriting {
+                try pool.writeWithoutTransaction { db in
+                    let transaction = counters.begin(db)
+                    let sealing = TokenSealing(db, sealer)
+                    try db.inTransaction(.immediate) {
+                        let sql = Statements(db: db, sealing: sealing, damage: damage)
+                        for part in Self.parts(of: group) {
+                            let begun = counters.begin(db)
+                            let (ran, counted) = try Self.run(part, sql)
+                            done += ran
+                            tally.add(counted)
+                            if counters.hasChanged(begun, db) { ranks.formUnion(part.prefix(ran.count).map(\.rank)) }
+                            guard ran.count == part.count else { break }
+                        }
+                        for rank in ranks.sorted() { faultPoints.reach(.beforeCommit(of: rank)) }
+                        isCommitting = true
+                        return .commit
                     }
-                    for rank in ranks.sorted() { faultPoints.reach(.beforeCommit(of: rank)) }
-                    isCommitting = true
-                    return .commit
+                    counters.committed(transaction, db, ranks: group.prefix(done.count).lazy.map(\.rank), tally)
+                    let damaged = (damage?.rows.count ?? 0) + sealing.damaged
+                    if damaged > 0 { counters.met(damagedRows: damaged) }
                 }
-                counters.committed(transaction, db, ranks: group.prefix(done.count).lazy.map(\.rank), tally)
-                let damaged = (damage?.rows.count ?? 0) + sealing.damaged
-                if damaged > 0 { counters.met(damagedRows: damaged) }
             }
         } catch let row as DamagedRow {
             throw .damaged(row)

@@ -62,6 +62,17 @@ struct StatisticsTests {
         }
     }
 
+    @Test func `whoever has the answer to a command finds no transaction running`() async throws {
+        try await withStore { store in
+            var running = 0
+            for step in 1...500 {
+                _ = try await store.commit(CostTests.put(step: step))
+                if store.health.writing > .zero { running += 1 }
+            }
+            #expect(running == 0)
+        }
+    }
+
     @Test func `a transaction that hangs is told of while it does`() async throws {
         let (reached, release) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
         let points = FaultPoints { point in
