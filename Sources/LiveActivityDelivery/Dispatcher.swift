@@ -8,7 +8,8 @@ import ServiceLifecycle
 /// The delivery loop: claims phones that are behind, sends their pushes, and settles the answers.
 ///
 /// It claims when another commit makes work due, when a lane's time comes, or when a route opens or wants a probe. Its
-/// own claims do not wake it.
+/// own claims do not wake it. While there is much room, commits claim what little work they make due: see
+/// `claimAtOnce`.
 ///
 /// On a graceful stop it claims nothing more. It waits for the awaited answers, a lease at most, and settles them.
 package struct Dispatcher: Service {
@@ -31,6 +32,8 @@ package struct Dispatcher: Service {
         package var look = Duration.seconds(60)
         /// Number of cards that are ended at once to make room for others. They share a commit.
         package var evictionsAtOnce = 100
+        /// Maximum number of pushes, and of lanes, that one commit claims of the work that it makes due.
+        package var atOnce = 1000
         /// Attempts to settle one flight. After the last one its lease runs out and it is rescued.
         package var settleAttempts = 5
 
@@ -52,6 +55,7 @@ package struct Dispatcher: Service {
     let circuits: Circuits
     private let node: Int64
     private let beforeClaim: @Sendable () async -> Void
+    private let mayClaimAtOnce: @Sendable () -> Bool
     let signal = Signal()
 
     /// - Parameters:
@@ -59,12 +63,14 @@ package struct Dispatcher: Service {
     ///   - dice: Source of random numbers for jitter and push ids.
     ///   - traces: Destination of spans; `nil` for none.
     ///   - beforeClaim: Called and awaited when work is due. The claim then uses the time after it returns.
+    ///   - mayClaimAtOnce: Returns `false` if the next claim must await `beforeClaim`.
     package init(
         store: any WorkStore, sender: any PushSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
         limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(),
         metrics: DeliveryMetrics = DeliveryMetrics(), traces: Traces? = nil, logger: Logger,
-        beforeClaim: @escaping @Sendable () async -> Void = {}
+        beforeClaim: @escaping @Sendable () async -> Void = {},
+        mayClaimAtOnce: @escaping @Sendable () -> Bool = { true }
     ) {
         self.store = store
         self.sender = sender
@@ -79,6 +85,7 @@ package struct Dispatcher: Service {
         self.traces = traces
         self.logger = logger
         self.beforeClaim = beforeClaim
+        self.mayClaimAtOnce = mayClaimAtOnce
         room = FlightRoom(limits.pace)
         circuits = Circuits(logger: logger)
     }
@@ -87,13 +94,21 @@ package struct Dispatcher: Service {
     package var troubledRoutes: [PushRoute: CircuitBoard.Status] { circuits.status(at: time.wall()) }
 
     package func run() async throws {
+        let (claims, continuation) = AsyncStream.makeStream(of: Claimed.self)
+        store.claimAtOnce(from: { claimAtOnce(continuation) })
+        defer { store.claimAtOnce(from: nil) }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
                     for await due in store.wakeUps { signal.raise(for: due, at: time.wall()) }
                 }
+                group.addTask {
+                    await withDiscardingTaskGroup { flights in
+                        for await claimed in claims { start(claimed, &flights) }
+                    }
+                }
                 await claimUntilStopped(&group)
-                // Flights on their way finish by themselves. The task that listens for wake-ups must be canceled.
+                // Flights on their way finish by themselves. The tasks that listen to the store must be canceled.
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -110,21 +125,18 @@ package struct Dispatcher: Service {
                 await beforeClaim()
                 // If this task is canceled, the lease serves as the write-ahead record, and the next process rescues
                 // the claim.
-                guard var grant = await room.grant(at: time.wall), !signal.isStopped else { break }
-                if due.notifications, let departure = try await claimNotifications(&grant) {
+                guard let grant = await room.reserve(upTo: limits.claim.phones, at: time.wall) else { break }
+                defer { room.release(grant) }
+                guard !signal.isStopped else { break }
+                var left = grant
+                if due.notifications, let departure = try await claimNotifications(&left) {
                     room.enter(departure.counts)
                     group.addTask { await fly(departure) }
                 }
-                guard due.lanes, grant.pushes > 0, !signal.isStopped else { continue }
-                let claimed = try await claim(grant)
+                guard due.lanes, left.pushes > 0, !signal.isStopped else { continue }
+                let claimed = try await claim(left)
                 hasMore = claimed.hasMore
-                for departure in claimed.departures {
-                    room.enter(departure.flight)
-                    group.addTask { await fly(departure) }
-                }
-                // Evictions come after the flights. A claimed push has seconds to leave and must not wait for other
-                // commits.
-                if !claimed.evictions.isEmpty { group.addTask { await evict(claimed.evictions) } }
+                start(claimed, &group)
             } catch {
                 // A read that the end of the service has cut off is no failure.
                 if Task.isCancelled { return }
@@ -133,6 +145,12 @@ package struct Dispatcher: Service {
             }
         }
         await room.drained()
+    }
+
+    private func start(_ claimed: Claimed, _ group: inout DiscardingTaskGroup) {
+        for departure in claimed.departures { group.addTask { await fly(departure) } }
+        // Evictions come after the flights. A claimed push has seconds to leave and must not wait for other commits.
+        if !claimed.evictions.isEmpty { group.addTask { await evict(claimed.evictions) } }
     }
 
     /// Returns the kinds of work that must be claimed now; `nil` after a sleep, when that may have changed.
@@ -159,24 +177,57 @@ package struct Dispatcher: Service {
         return conditions.contains { $0.isMet(apps, gate) || $0.mayProbe(gate) }
     }
 
-    private func claim(
-        _ grant: Pacer.Grant
-    ) async throws(StorageError) -> (departures: [Departure], evictions: [EvictCard], hasMore: Bool) {
+    private struct Claimed {
+        var departures: [Departure] = []
+        var evictions: [EvictCard] = []
+        var hasMore = false
+    }
+
+    private func claim(_ grant: Pacer.Grant) async throws(StorageError) -> Claimed {
+        let before = time.monotonic()
+        let now = time.wall()
+        let command = ClaimWork(
+            now: now, node: node, apps: apps, limits: limits.claim, gate: circuits.gate(at: now), pace: grant,
+            seed: dice())
+        guard case .success(let reply) = try await store.commit(command) else { return Claimed() }
+        return take(reply, of: command, at: before)
+    }
+
+    /// Returns a claim for a commit to make of the work that it makes due; `nil` if there is too little room, or trouble
+    /// with a route.
+    private func claimAtOnce(_ claims: AsyncStream<Claimed>.Continuation) -> ClaimAtOnce? {
+        guard !signal.isStopped, mayClaimAtOnce() else { return nil }
         let before = time.monotonic()
         let now = time.wall()
         let gate = circuits.gate(at: now)
-        let command = ClaimWork(
-            now: now, node: node, apps: apps, limits: limits.claim, gate: gate, pace: grant, seed: dice())
-        guard case .success(let reply) = try await store.commit(command) else { return ([], [], false) }
-        circuits.claimed(probed: reply.probed, held: reply.held, at: now)
+        guard gate.closed.isEmpty, let grant = room.reserveHastily(upTo: limits.atOnce, at: now) else { return nil }
+        var bounds = limits.claim
+        bounds.lanes = limits.atOnce
+        let claim = ClaimWork(
+            now: now, node: node, apps: apps, limits: bounds, gate: gate, pace: grant, seed: dice())
+        return ClaimAtOnce(claim) { reply in
+            defer { room.release(grant) }
+            guard let reply else { return }
+            let claimed = take(reply, of: claim, at: before)
+            claims.yield(claimed)
+            if claimed.hasMore { signal.raise() }
+        }
+    }
+
+    /// Takes over what a claim has found.
+    ///
+    /// - Parameter before: Moment before the claim.
+    private func take(_ reply: ClaimWork.Reply, of claim: ClaimWork, at before: MonotonicTime) -> Claimed {
+        circuits.claimed(probed: reply.probed, held: reply.held, at: claim.now)
         report(unreadable: reply.unreadable)
         if reply.rescued > 0 {
             logger.notice("abandoned flights were rescued", metadata: ["lanes": "\(reply.rescued)"])
         }
+        for flight in reply.flights { room.enter(flight) }
         let departures = reply.flights.map {
-            Departure(flight: $0, claimedAt: before, gate: gate, halvings: grant.halvings)
+            Departure(flight: $0, claimedAt: before, gate: claim.gate, halvings: claim.pace.halvings)
         }
-        return (departures, reply.evictions, reply.hasMore)
+        return Claimed(departures: departures, evictions: reply.evictions, hasMore: reply.hasMore)
     }
 
     /// Ends cards that make room for others. If one cannot be stored, the next decision about its start asks for it

@@ -11,15 +11,28 @@ final class FlightRoom: Sendable {
         pacer = Mutex(Pacer(limits))
     }
 
-    /// Waits until there is room, and returns what the next claim may take; `nil` if the task was canceled first.
+    /// Waits until there is room, and returns what the next claim may take; `nil` if the task was canceled first. The
+    /// room stays free for the claim until `release`.
     ///
     /// Only one task may call this at a time.
-    func grant(at now: () -> UnixTime) async -> Pacer.Grant? {
+    func reserve(upTo most: Int, at now: () -> UnixTime) async -> Pacer.Grant? {
         while !Task.isCancelled {
-            if let grant = pacer.withLock({ $0.grant(at: now()) }) { return grant }
+            if let grant = pacer.withLock({ $0.reserve(upTo: most, at: now()) }) { return grant }
             await left.wait()
         }
         return nil
+    }
+
+    /// Returns what a claim may take before its turn, and keeps that free for it until `release`; `nil` if there is too
+    /// little room.
+    func reserveHastily(upTo most: Int, at now: UnixTime) -> Pacer.Grant? {
+        pacer.withLock { $0.reserve(upTo: most, isHasty: true, at: now) }
+    }
+
+    /// Ends the reservation of a claim whose flights have entered.
+    func release(_ grant: Pacer.Grant) {
+        pacer.withLock { $0.release(grant) }
+        left.raise()
     }
 
     func enter(_ flight: Flight) {

@@ -178,6 +178,8 @@ package final class SQLiteStore: WorkStore, RefreshStore, Sendable {
         return try result.get()
     }
 
+    package func claimAtOnce(from source: ClaimAtOnce.Source?) { queue.claimAtOnce(from: source) }
+
     package func nextWork() async throws(StorageError) -> NextWork {
         try await briefQuery { sql in
             var next = NextWork(lane: nil, notification: nil)

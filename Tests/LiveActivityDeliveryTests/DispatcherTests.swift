@@ -38,6 +38,31 @@ struct DispatcherTests {
         }
     }
 
+    @Test func `the commit of a change claims it, so that a change and its push are two commits`() async throws {
+        try await withStage { stage in
+            try await stage.prepare()
+            stage.store.set { $0.claimsAtOnce = true }
+            try await stage.perform { _ async throws in
+                await stage.sender.received(1)
+                await stage.settled(1)
+                for change in 2...4 {
+                    // Past the coalescing window.
+                    await stage.until { stage.isDispatcherAsleep }
+                    stage.clock.advance(by: .seconds(20))
+                    let (before, own) = (try await stage.store.inner.statistics(), stage.store.now)
+                    try await stage.put(change)
+                    await stage.sender.received(change)
+                    await stage.settled(own.settlements + 1)
+                    let after = try await stage.store.inner.statistics()
+                    #expect(after.commits - before.commits == 2)
+                    #expect((after.commands[.claim] ?? 0) - (before.commands[.claim] ?? 0) == 1)
+                    #expect(stage.store.now.claims == own.claims && stage.store.now.looks - own.looks <= 3)
+                }
+                #expect(stage.steps == [1, 2, 3, 4])
+            }
+        }
+    }
+
     @Test func `of ten changes within a window the newest is sent, once`() async throws {
         try await withStage { stage in
             try await stage.prepare()

@@ -14,7 +14,7 @@ package struct ModelStore: Sendable {
     /// The changes of the last accepted command.
     package private(set) var lastChanges = Draft.Changes()
     /// Earliest time at which the last command has made work due.
-    package private(set) var workDueAt: UnixTime?
+    package internal(set) var workDueAt: UnixTime?
 
     package init() {}
 
@@ -247,7 +247,7 @@ extension ModelStore {
         part.cards[key] = rows.cards[key]
         part.updateTokens[key] = rows.updateTokens[key]
         part.budgets[.init(device, .high)] = rows.budgets[.init(device, .high)]
-        if let card = rows.cards[key], card.state == .live, card.run == rows.activities[activity]?.run,
+        if let card = rows.cards[key], card.state == .live, card.run == part.activities[activity]?.run,
             !card.mayBeRenewed
         {
             return
@@ -256,11 +256,11 @@ extension ModelStore {
         for (token, record) in rows.deviceTokens where token.device == device {
             part.deviceTokens[token] = record
         }
-        let type = rows.activities[activity]?.type
+        let type = part.activities[activity]?.type
         let hasOther = rows.cards.contains { other, card in
             other.device == device && other.activity != activity && card.hasOpenStart
                 && rows.activities[other.activity]?.type == type
-                && rows.contents[other.activity]?.attributesDigest == rows.contents[activity]?.attributesDigest
+                && rows.contents[other.activity]?.attributesDigest == part.contents[activity]?.attributesDigest
         }
         if hasOther { part.otherOpenStarts.insert(key) }
     }
@@ -300,10 +300,15 @@ extension ModelStore {
         findLanes(due, &part)
         for key in part.due { loadActivity(key.activity, &part) }
         for number in part.woken { loadActivity(number, &part) }
+        loadPages(part.due, due, &part)
+    }
+
+    /// Loads the pages of lanes. The lanes and their activities are loaded.
+    func loadPages(_ keys: [LaneKey], _ due: DueLanes, _ part: inout Snapshot) {
         var room = due.phones
         var roomOf: [ActivityNumber: Int] = [:]
-        for key in part.due {
-            guard let lane = rows.lane(key), let activity = rows.activities[key.activity] else { continue }
+        for key in keys {
+            guard let lane = part.lane(key), let activity = part.activities[key.activity] else { continue }
             let devices = rows.cards.keys.filter { $0.activity == key.activity }.map(\.device).sorted()
             var page: Snapshot.Page?
             if let flight = lane.flight {

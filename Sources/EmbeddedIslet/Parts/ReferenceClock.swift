@@ -31,6 +31,12 @@ final class ReferenceClock: Sendable {
         return correction.withLock { $0.doubts(local: local, at: now) }
     }
 
+    /// `true` if `doubts` would return `true`.
+    var isInDoubt: Bool {
+        let (local, now) = (wall(), elapsed())
+        return correction.withLock { $0.isInDoubt(local: local, at: now) }
+    }
+
     /// `true` once an answer of APNs has brought a date.
     var hasHeard: Bool { correction.withLock(\.hasHeard) }
 

@@ -178,7 +178,8 @@ package struct ServerParts: Sendable {
         let dispatcher = Dispatcher(
             store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: delivery,
             faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), traces: traces, logger: logger,
-            beforeClaim: { [clock] in if clock.doubts() { await question.ask() } })
+            beforeClaim: { [clock] in if clock.doubts() { await question.ask() } },
+            mayClaimAtOnce: { [clock] in !clock.isInDoubt })
         var serving = LiveActivityServer.Configuration(apps: apps)
         serving.host = host
         serving.port = port

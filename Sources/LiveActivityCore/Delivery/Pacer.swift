@@ -66,6 +66,8 @@ package struct Pacer: Sendable {
     package let limits: Limits
     package private(set) var onTheWay = 0
     package private(set) var stragglers = 0
+    /// Number of pushes that claims may take which are being committed.
+    private var reserved = 0
     private var activities: [ActivityNumber: Int] = [:]
     private var halvings = 0
     private var lowered: (to: Int, at: UnixTime)?
@@ -95,13 +97,31 @@ package struct Pacer: Sendable {
     /// At least a sixteenth of the total must be free, so that a full pacer is not refilled push by push.
     package func grant(at now: UnixTime) -> Grant? {
         let ceiling = ceiling(at: now)
-        let room = ceiling - onTheWay
+        let room = ceiling - onTheWay - reserved
         guard room >= max(1, ceiling / 16), stragglers < limits.stragglers else { return nil }
         return Grant(
             pushes: room, activityPushes: max(1, ceiling / 2), onTheWay: activities, halvings: halvings)
     }
 
-    package var isIdle: Bool { onTheWay == 0 && stragglers == 0 }
+    /// Returns what a claim may take, and keeps that free for it until `release`; `nil` while there is too little room.
+    ///
+    /// - Parameter isHasty: The claim takes work before its turn. It gets a quarter of the total at most, and only if
+    ///   twice as much as it gets is free, so that work which has waited is not delayed.
+    package mutating func reserve(upTo most: Int, isHasty: Bool = false, at now: UnixTime) -> Grant? {
+        let most = isHasty ? min(most, limits.pushes / 4) : most
+        guard var grant = grant(at: now), !isHasty || most > 0 && grant.pushes >= 2 * most else { return nil }
+        grant.pushes = min(grant.pushes, most)
+        reserved += grant.pushes
+        return grant
+    }
+
+    /// Ends a reservation. What the claim took is on its way from now on.
+    package mutating func release(_ grant: Grant) {
+        assert(grant.pushes <= reserved, "more is released than was reserved")
+        reserved = max(0, reserved - grant.pushes)
+    }
+
+    package var isIdle: Bool { onTheWay == 0 && stragglers == 0 && reserved == 0 }
 
     // MARK: - Pushes on their way
 

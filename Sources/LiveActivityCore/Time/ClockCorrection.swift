@@ -66,11 +66,15 @@ package struct ClockCorrection: Sendable {
     ///
     /// Without an answer, it returns `true` at most once in `memory`.
     package mutating func doubts(local: UnixTime, at now: MonotonicTime) -> Bool {
-        guard agreed, let expected = expected(at: now), (local - expected).magnitude > Self.tolerance,
-            doubtedAt.map({ now - $0 >= Self.memory }) ?? true
-        else { return false }
+        guard isInDoubt(local: local, at: now) else { return false }
         doubtedAt = now
         return true
+    }
+
+    /// Returns what `doubts` would return, without counting as a doubt.
+    package func isInDoubt(local: UnixTime, at now: MonotonicTime) -> Bool {
+        guard agreed, let expected = expected(at: now) else { return false }
+        return (local - expected).magnitude > Self.tolerance && doubtedAt.map { now - $0 >= Self.memory } ?? true
     }
 
     private func expected(at now: MonotonicTime) -> UnixTime? {

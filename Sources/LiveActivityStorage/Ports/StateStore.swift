@@ -17,9 +17,15 @@ package protocol WorkStore: StateStore {
     var wakeUps: AsyncStream<UnixTime> { get }
     /// Returns the earliest times for which work waits.
     func nextWork() async throws(StorageError) -> NextWork
+    /// Sets the source of claims that commits make of the work which they make due; `nil` for none.
+    ///
+    /// A store may also ignore it. What is not claimed at once is announced by `wakeUps`.
+    func claimAtOnce(from source: ClaimAtOnce.Source?)
 }
 
 extension WorkStore {
+    package func claimAtOnce(from source: ClaimAtOnce.Source?) {}
+
     /// Returns the earliest time for which a lane waits; `nil` if every lane sleeps.
     package func nextWakeAt() async throws(StorageError) -> UnixTime? { try await nextWork().lane }
     /// Returns the earliest time for which an ordinary notification waits; `nil` if there are none.

@@ -27,6 +27,14 @@ struct DueLoader {
         try loader.phones.loadStarts(found, &snapshot)
     }
 
+    /// Loads the pages of `work.due`. All of them are lanes of small activities.
+    static func loadPages(of work: inout Snapshot, _ due: DueLanes, _ sql: Statements) throws {
+        var loader = Self(due: due, sql: sql)
+        try loader.loadPages(&work)
+        let found = work.pages.flatMap { key, page in page.devices.map { Snapshot.PhoneKey(key.activity, $0) } }
+        try loader.phones.loadStarts(found, &work)
+    }
+
     // MARK: - Lanes
 
     private struct Candidate {
@@ -137,7 +145,10 @@ struct DueLoader {
     }
 
     private mutating func loadSmallLanes(_ snapshot: inout Snapshot) throws {
-        let small = snapshot.due.filter { key in snapshot.lane(key).map { isSmall($0, snapshot) } ?? false }
+        smallLanes = snapshot.fewPhones
+        let small = snapshot.due.filter { key in
+            smallLanes[key.activity] == nil && snapshot.lane(key).map { isSmall($0, snapshot) } ?? false
+        }
         guard !small.isEmpty else { return }
         let list = jsonList(small.map(\.activity))
         let keys = try phones.load(

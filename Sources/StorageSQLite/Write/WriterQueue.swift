@@ -59,6 +59,7 @@ final class WriterQueue: Sendable {
         var jobs: [Job] = []
         var groups = 0
         var isClosed = false
+        var claims: ClaimAtOnce.Source?
     }
 
     private let state = Mutex(State())
@@ -106,6 +107,9 @@ final class WriterQueue: Sendable {
         if let refusal { return job.fail(refusal) }
         signal.signal()
     }
+
+    /// Sets the source of the claims that groups make of their own work; `nil` for none.
+    func claimAtOnce(from source: ClaimAtOnce.Source?) { state.withLock { $0.claims = source } }
 
     var waiting: Int { state.withLock(\.jobs.count) }
 
@@ -241,6 +245,18 @@ final class WriterQueue: Sendable {
     ///
     /// - Returns: Number of jobs in the transaction, from the first on.
     private func commit(_ group: [Job], _ damage: DamageNotes? = nil) throws(Failure) -> Int {
+        // Rows that cannot be read are passed over by ordinary claims alone.
+        let own = OwnClaim(source: damage == nil ? state.withLock(\.claims) : nil)
+        do throws(Failure) {
+            return try commit(group, damage, own)
+        } catch  where own.isBegun && !error.isUnknown {
+            // No call has asked for the claim, so whatever goes wrong with it must not fail the calls.
+            return try commit(group, damage, OwnClaim(source: nil))
+        }
+    }
+
+    private func commit(_ group: [Job], _ damage: DamageNotes?, _ own: OwnClaim) throws(Failure) -> Int {
+        defer { own.end() }
         var done: [Done] = []
         var tally = Tally()
         var isCommitting = false
@@ -256,17 +272,20 @@ final class WriterQueue: Sendable {
                         let sql = Statements(db: db, sealing: sealing, damage: damage)
                         for part in Self.parts(of: group) {
                             let begun = counters.begin(db)
-                            let (ran, counted) = try Self.run(part, sql)
+                            let (ran, counted) = try Self.run(part, own, sql)
                             done += ran
                             tally.add(counted)
                             if counters.hasChanged(begun, db) { ranks.formUnion(part.prefix(ran.count).map(\.rank)) }
+                            if own.reply != nil { ranks.insert(.claim) }
                             guard ran.count == part.count else { break }
                         }
                         for rank in ranks.sorted() { faultPoints.reach(.beforeCommit(of: rank)) }
                         isCommitting = true
                         return .commit
                     }
-                    counters.committed(transaction, db, ranks: group.prefix(done.count).lazy.map(\.rank), tally)
+                    own.isCommitted = true
+                    let commands = group.prefix(done.count).map(\.rank) + (own.reply == nil ? [] : [.claim])
+                    counters.committed(transaction, db, ranks: commands, tally)
                     let damaged = (damage?.rows.count ?? 0) + sealing.damaged
                     if damaged > 0 { counters.met(damagedRows: damaged) }
                 }
@@ -301,7 +320,7 @@ final class WriterQueue: Sendable {
     /// Loads the data of all commands, runs them in order on the results of those before, and writes the changes.
     ///
     /// Stops before a command that would now need other data. It and those after it remain for the next transaction.
-    private static func run(_ group: [Job], _ sql: Statements) throws -> ([Done], Tally) {
+    private static func run(_ group: [Job], _ own: OwnClaim, _ sql: Statements) throws -> ([Done], Tally) {
         if case .statements(let perform)? = group.first?.work { return ([try perform(sql)], Tally()) }
         var keys: [SnapshotKey] = []
         for case .command(let own, _) in group.lazy.map(\.work) { keys += own }
@@ -316,6 +335,7 @@ final class WriterQueue: Sendable {
             guard draft.stillHolds(keys) else { break }
             done.append(run(&draft))
         }
+        if group.contains(where: { $0.rank == .write }) { try own.claim(in: &draft, sql) }
         try draft.write(sql)
         // A claim knows by itself what is due next.
         if group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].workDueAt = draft.workDueAt }

@@ -17,6 +17,10 @@ struct PacerTests {
         }
     }
 
+    private func reserve(_ house: House, upTo most: Int, isHasty: Bool = false) -> Pacer.Grant? {
+        house.pacer.reserve(upTo: most, isHasty: isHasty, at: now)
+    }
+
     private func slowed(_ house: House, at time: UnixTime, share: Int = 21) -> Bool {
         let halvings = house.pacer.grant(at: time)?.halvings ?? 0
         return house.record(share, of: 100, halvings: halvings, at: time)
@@ -32,6 +36,33 @@ struct PacerTests {
         #expect(house.pacer.grant(at: now).map { [$0.room(of: 1), $0.room(of: 2)] } == [0, 4000])
         house.pacer.settled(1, 1000)
         #expect(house.pacer.grant(at: now)?.room(of: 1) == 1000)
+    }
+
+    @Test func `what a claim has reserved is free for no other until it is released`() throws {
+        let house = House()
+        let first = try #require(reserve(house, upTo: 4000))
+        #expect(first.pushes == 4000 && !house.pacer.isIdle)
+        let second = try #require(reserve(house, upTo: 5000))
+        #expect(second.pushes == 4000)
+        #expect(reserve(house, upTo: 1) == nil && house.pacer.grant(at: now) == nil)
+        house.pacer.left(1, 3000)
+        house.pacer.release(first)
+        #expect(house.pacer.grant(at: now)?.pushes == 1000)
+        house.pacer.release(second)
+        #expect(house.pacer.grant(at: now)?.pushes == 5000)
+        house.pacer.settled(1, 3000)
+        #expect(house.pacer.isIdle)
+    }
+
+    @Test func `a claim before its turn needs twice what it takes, and gets a quarter at most`() throws {
+        let house = House()
+        house.pacer.left(1, 4000)
+        #expect(reserve(house, upTo: 9000, isHasty: true)?.pushes == 2000)
+        // 2,000 of 8,000 are free.
+        #expect(reserve(house, upTo: 1001, isHasty: true) == nil)
+        #expect(reserve(house, upTo: 1000, isHasty: true)?.pushes == 1000)
+        #expect(reserve(house, upTo: 1000, isHasty: true) == nil)
+        #expect(reserve(house, upTo: 1000)?.pushes == 1000)
     }
 
     @Test func `a full house is refilled by the sixteenth`() {

@@ -13,6 +13,8 @@ final class WatchedStore: WorkStore {
         var failures = 0
         var failsClaims = false
         var failsSettlements = false
+        /// `true` if commits may claim the work that they make due.
+        var claimsAtOnce = false
         var onClaim: (@Sendable () -> Void)?
     }
 
@@ -27,6 +29,11 @@ final class WatchedStore: WorkStore {
     func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
     var wakeUps: AsyncStream<UnixTime> { inner.wakeUps }
+
+    func claimAtOnce(from source: ClaimAtOnce.Source?) {
+        guard let source else { return inner.claimAtOnce(from: nil) }
+        inner.claimAtOnce(from: { self.now.claimsAtOnce ? source() : nil })
+    }
 
     func nextWork() async throws(StorageError) -> NextWork {
         state.withLock { $0.looks += 1 }

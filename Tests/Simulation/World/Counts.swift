@@ -16,6 +16,8 @@ package enum Happening: String, Sendable, CaseIterable {
     case callRepeated, callLate
     /// A commit of one process made work due for another, which was woken.
     case wokenByAnother
+    /// A commit claimed the work that it made due.
+    case claimedAtOnce
     /// The news that a push was refused, or had never left, came after its flight was settled.
     case refusedLate, notConnectedLate
     /// A card was evicted to make room for another.

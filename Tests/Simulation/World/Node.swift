@@ -21,6 +21,8 @@ final class Node: @unchecked Sendable {
     /// Fault point at which the process dies, and the number of passes before that.
     var crash: (point: FaultPoint, passes: Int)?
     var wakeUp: AsyncStream<UnixTime>.Continuation?
+    /// The source of the claims that the process's commits make at once.
+    var claims: ClaimAtOnce.Source?
     var refreshWakeUp: AsyncStream<Void>.Continuation?
     var eventWakeUp: AsyncStream<Void>.Continuation?
     private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
@@ -81,6 +83,7 @@ final class Node: @unchecked Sendable {
         frozenUntil = nil
         world.note(name, "DIES \(why)")
         world.see(.died(self))
+        claims = nil
         wakeUp?.finish()
         refreshWakeUp?.finish()
         eventWakeUp?.finish()

@@ -16,6 +16,8 @@ struct NodeStore: WorkStore {
         return stream
     }
 
+    func claimAtOnce(from source: ClaimAtOnce.Source?) { node.claims = source }
+
     func nextWork() async throws(StorageError) -> NextWork {
         try await read()
         let store = node.world.store

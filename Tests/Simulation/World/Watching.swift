@@ -123,7 +123,7 @@ extension World {
         }.joined(separator: ", ")
     }
 
-    private func watch(_ reply: ClaimWork.Reply, _ before: Snapshot, _ node: Node) {
+    func watch(_ reply: ClaimWork.Reply, _ before: Snapshot, _ node: Node) {
         if reply.rescued > 0 { note(node.name, "rescues \(reply.rescued) lanes") }
         count {
             $0.rescued += reply.rescued

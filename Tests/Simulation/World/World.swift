@@ -114,12 +114,31 @@ final class World: @unchecked Sendable {
 
     /// Runs a command on the current rows, shows it to the invariants, and wakes the dispatchers.
     func commit<C: Command>(_ command: C, by node: Node) -> Result<C.Reply, Refusal> {
+        commit(command, claiming: nil, by: node).result
+    }
+
+    /// Runs a command and, in the same transaction, a claim of the work that it makes due.
+    private func commit<C: Command>(
+        _ command: C, claiming claim: ClaimWork?, by node: Node
+    ) -> (result: Result<C.Reply, Refusal>, claimed: ClaimWork.Reply?) {
         counts.commits += 1
-        if command.isAlone { closeGroup() } else { openGroup() }
+        if command.isAlone || claim != nil { closeGroup() } else { openGroup() }
         defer { if group?.isFull ?? false { closeGroup() } }
         let result: Result<C.Reply, Refusal>
+        var claimed: ClaimWork.Reply?
         let eventsBefore = store.events.count
-        if command.rank == .write {
+        if let claim {
+            let made: ModelStore.AtOnce?
+            (result, made) = store.run(command, claiming: claim)
+            if let made {
+                claimed = made.reply
+                count(.claimedAtOnce)
+                watch(made.reply, made.before, node)
+                if !made.isOrdinary(claim, store) {
+                    violate(.acceptedIsKept, "a claim comes to something else at once than after the commit")
+                }
+            }
+        } else if command.rank == .write {
             result = store.run(command)
         } else {
             // Keeping the earlier rows for the invariants makes the store copy what it changes.
@@ -137,7 +156,7 @@ final class World: @unchecked Sendable {
         }
         wakeProviders(after: command.rank)
         wakeListeners(by: node, since: eventsBefore)
-        return result
+        return (result, claimed)
     }
 
     enum Answer<Reply: Sendable> {
@@ -158,10 +177,17 @@ final class World: @unchecked Sendable {
         guard node.isAlive else { return .lost }
         let fate = storeFate()
         if fate == .fails || fate == .unknownAndLost { return .lost }
-        let result = commit(command, by: node)
+        let open = command.rank == .write && !command.isAlone && chance(500, in: 1000) ? node.claims?() : nil
+        if open != nil { node.reach(.claimBeforeCommit) }
+        guard node.isAlive else { return .lost }
+        let (result, claimed) = commit(command, claiming: open?.claim, by: node)
         if case .success(let reply) = result { stands(reply) }
         node.reach(.writeAfterCommit)
-        guard node.isAlive, fate == .works, !chance(40, in: 1000) else { return .lost }
+        if claimed != nil { node.reach(.claimAfterCommit) }
+        guard node.isAlive else { return .lost }
+        open?.end(fate == .works ? claimed : nil)
+        if fate == .works, let claimed { see(.claimReturned(claimed.flights, node)) }
+        guard fate == .works, !chance(40, in: 1000) else { return .lost }
         return .answered(result)
     }
 

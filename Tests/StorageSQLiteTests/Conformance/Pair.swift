@@ -2,6 +2,7 @@ import APNSModel
 import Dispatch
 import LiveActivityCore
 import LiveActivityStorage
+import Synchronization
 import TestSupport
 
 @testable import StorageSQLite
@@ -16,10 +17,17 @@ struct Pair {
     var model = ModelStore()
     let engine: SQLiteStore
     private(set) var steps = 0
+    /// `true` if the last transaction claimed the work that its commands made due.
+    private var hasClaimed = false
+    /// Number of flights that were claimed in the transaction of a change.
+    private(set) var claimedAtOnce = 0
     /// Results that later commands use.
     var leavings = Leavings()
+    /// Claim that the next transaction makes of the work that its commands make due.
+    var claim: ClaimWork?
     private var gate: DispatchSemaphore?
     private var group: [Pending] = []
+    private var groupsOffer: Offer?
 
     struct Leavings {
         var flights: [Flight] = []
@@ -34,6 +42,8 @@ struct Pair {
         let title: String
         let rank: CommandRank
         let weight: Int
+        let isAlone: Bool
+        let job: ModelStore.Job
         let isAnswered: () -> Bool
         let take: (inout Pair) throws -> Void
     }
@@ -52,6 +62,8 @@ struct Pair {
     ) async throws -> C.Reply? {
         steps += 1
         let title = "step \(steps), \(name)"
+        hasClaimed = false
+        let offer = gate == nil && command.rank == .write && !command.isAlone ? offer() : nil
         let answer = engine.submit(command)
         func take(_ pair: inout Pair) throws -> C.Reply? {
             try pair.take(title, pair.model.run(command), answer.value, isSame, then)
@@ -59,14 +71,91 @@ struct Pair {
         guard gate == nil else {
             group.append(
                 Pending(
-                    title: title, rank: command.rank, weight: command.weight, isAnswered: { answer.value != nil },
+                    title: title, rank: command.rank, weight: command.weight, isAlone: command.isAlone,
+                    job: ModelStore.Job(command), isAnswered: { answer.value != nil },
                     take: { _ = try take(&$0) }))
             return nil
         }
         _ = await answer.result()
+        let before = model
         let reply = try take(&self)
+        if let offer { try await check(offer, of: [ModelStore.Job(command)], before, title) }
         try await compare(title)
         return reply
+    }
+
+    // MARK: - Claims at once
+
+    /// A claim that was offered to the engine.
+    private final class Offer: Sendable {
+        struct State {
+            var isTaken = false
+            var isOver = false
+            var reply: ClaimWork.Reply?
+        }
+
+        let claim: ClaimWork
+        private let state = Mutex(State())
+
+        init(_ claim: ClaimWork) {
+            self.claim = claim
+        }
+
+        func take() -> ClaimAtOnce? {
+            let isFirst = state.withLock { state in
+                defer { state.isTaken = true }
+                return !state.isTaken
+            }
+            return isFirst ? ClaimAtOnce(claim) { self.end($0) } : nil
+        }
+
+        private func end(_ reply: ClaimWork.Reply?) {
+            state.withLock { state in
+                state.reply = reply
+                state.isOver = true
+            }
+        }
+
+        /// What the engine claimed. Waits until the engine has said so.
+        func reply() async -> ClaimWork.Reply? {
+            while state.withLock({ $0.isTaken && !$0.isOver }) { await Task.yield() }
+            return state.withLock(\.reply)
+        }
+    }
+
+    private mutating func offer() -> Offer? {
+        guard let claim else { return nil }
+        self.claim = nil
+        let offer = Offer(claim)
+        engine.claimAtOnce(from: { offer.take() })
+        return offer
+    }
+
+    /// Compares what the engine claimed with the model's claim in one transaction with the commands, and after them.
+    private mutating func check(
+        _ offer: Offer, of jobs: [ModelStore.Job], _ before: ModelStore, _ title: String
+    ) async throws {
+        let reply = await offer.reply()
+        engine.claimAtOnce(from: nil)
+        var twin = before
+        let expected = twin.run(together: jobs, claiming: offer.claim)
+        guard let expected, let reply, expected.reply.isSame(as: reply) else {
+            guard expected == nil, reply == nil else {
+                throw Difference(
+                    description: """
+                        \(title): the model claims \(expected.map { "\($0.reply)" } ?? "nothing") at once, SQLite \
+                        \(reply.map { "\($0)" } ?? "nothing")
+                        """)
+            }
+            return
+        }
+        hasClaimed = true
+        claimedAtOnce += expected.reply.flights.count
+        guard model.run(offer.claim, of: expected).isSame(as: reply) else {
+            throw Difference(description: "\(title): a claim comes to something else at once than after the commit")
+        }
+        leavings.flights += reply.flights
+        leavings.evictions += reply.evictions
     }
 
     private mutating func take<Reply>(
@@ -103,7 +192,10 @@ struct Pair {
     // MARK: - Groups
 
     /// Holds the writer, so that the next commands wait and share a transaction.
-    mutating func open() { gate = engine.block() }
+    mutating func open() {
+        gate = engine.block()
+        groupsOffer = offer()
+    }
 
     /// Releases the writer. The model runs the same commands one by one, in the order in which a group takes them.
     ///
@@ -117,8 +209,16 @@ struct Pair {
             .map(\.element)
         group = []
         for one in all { while !one.isAnswered() { await Task.yield() } }
-        for one in all { try one.take(&self) }
         let title = all.map(\.title).joined(separator: "; ")
+        let others = all.filter { !$0.isAlone }
+        let before = model
+        for one in others { try one.take(&self) }
+        if let groupsOffer {
+            let mayClaim = others.contains { $0.rank == .write }
+            try await check(groupsOffer, of: mayClaim ? others.map(\.job) : [], before, title)
+        }
+        groupsOffer = nil
+        for one in all where one.isAlone { try one.take(&self) }
         try await compare(title)
         // One commit for the job that held the writer, one for the group with a claim, and one for each further claim.
         let claims = all.count { $0.rank == .claim }
@@ -143,6 +243,8 @@ struct Pair {
         let all = PhoneStretch(after: -1, limit: 100)
         let preview = try await engine.preview(command, of: activity, in: app, phones: [all])
         let reply = try await runWithPhones(name, command, of: activity, in: app, ==)
+        // A preview, and the answer to a command, do not know what is claimed at once.
+        guard !hasClaimed else { return }
         guard let told = try? preview.get() else {
             guard reply == nil else { throw Difference(description: "step \(steps), \(name): the preview refused") }
             return
@@ -180,6 +282,7 @@ struct Pair {
                 && left.found?.phones == right.found?.phones
         }
         guard let answer else { return nil }
+        guard !hasClaimed else { return answer.reply }
         let now = try await engine.activityWithPhones(app, activity)
         let phones = now?.phones ?? []
         // What a start needs is loaded only for a phone that could be started before the command.
@@ -199,20 +302,6 @@ struct Pair {
     }
 }
 
-extension Flight {
-    func isSame(as other: Flight) -> Bool {
-        record == other.record && lane == other.lane && fence == other.fence && desired == other.desired
-            && content == other.content
-            && seats.count == other.seats.count && zip(seats, other.seats).allSatisfy { $0.isSame(as: $1) }
-    }
-}
-
-extension Flight.Seat {
-    fileprivate func isSame(as other: Flight.Seat) -> Bool {
-        phone == other.phone && plan == other.plan && timestamp == other.timestamp
-    }
-}
-
 extension ClaimNotifications.Reply {
     func isSame(as other: Self) -> Bool {
         let (seats, others) = (flight.seats, other.flight.seats)
@@ -222,12 +311,5 @@ extension ClaimNotifications.Reply {
                 left.notification == right.notification && left.addressee == right.addressee
                     && left.device == right.device && left.token == right.token
             }
-    }
-}
-
-extension ClaimWork.Reply {
-    func isSame(as other: Self) -> Bool {
-        rescued == other.rescued && hasMore == other.hasMore && flights.count == other.flights.count
-            && zip(flights, other.flights).allSatisfy { $0.isSame(as: $1) }
     }
 }

@@ -47,6 +47,7 @@ struct RandomLife {
 
     mutating func live(steps: Int) async throws {
         for _ in 0..<steps {
+            if dice.chance(40) { pair.claim = claimWork() }
             try await act()
             now = now + .milliseconds(Int64(dice.pick(Self.pauses)))
         }
@@ -55,6 +56,8 @@ struct RandomLife {
     /// Runs commands while the writer is held, so that several share a transaction.
     mutating func live(groups: Int) async throws {
         for _ in 0..<groups {
+            // The claim comes after the commands.
+            if dice.chance(60) { pair.claim = claimWork(after: .seconds(1)) }
             pair.open()
             for _ in 0..<2 + dice.roll(10) {
                 try await act()
@@ -217,6 +220,16 @@ struct RandomLife {
     // MARK: - Delivery
 
     private mutating func claim() async throws {
+        try await pair.run(
+            "claim", claimWork(), { $0.isSame(as: $1) },
+            then: {
+                $1.flights += $0.flights
+                $1.evictions += $0.evictions
+            })
+        while let eviction = pair.leavings.evictions.popLast() { try await pair.run("evict", eviction) }
+    }
+
+    private mutating func claimWork(after wait: Duration = .zero) -> ClaimWork {
         var limits = ClaimWork.Limits()
         if dice.chance(50) {
             limits.lanes = 1 + dice.roll(4)
@@ -231,15 +244,7 @@ struct RandomLife {
         limits.waiting = dice.pick([0, 1, LaneRecord.small])
         var known = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
         if dice.chance(5) { known = [:] }
-        let command = ClaimWork(
-            now: now, node: node, apps: known, limits: limits, gate: gate(), seed: dice.next())
-        try await pair.run(
-            "claim", command, { $0.isSame(as: $1) },
-            then: {
-                $1.flights += $0.flights
-                $1.evictions += $0.evictions
-            })
-        while let eviction = pair.leavings.evictions.popLast() { try await pair.run("evict", eviction) }
+        return ClaimWork(now: now + wait, node: node, apps: known, limits: limits, gate: gate(), seed: dice.next())
     }
 
     /// A gate that closes some routes, with or without a wish for a probe.

@@ -207,7 +207,7 @@ private final class CommitCounter: TransactionObserver, Sendable {
     func databaseDidRollback(_ db: Database) {}
 }
 
-private final class RefusingObserver: TransactionObserver, Sendable {
+final class RefusingObserver: TransactionObserver, Sendable {
     private struct Refused: Error {}
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }

@@ -75,6 +75,7 @@ struct PutLoad: Sendable {
             activities: count, rate: rate, callers: callers, seconds: elapsed.digits(2),
             changesPerSecond: (Double(count) / elapsed).digits(0),
             cpuMicrosecondsPerChange: ((after.cpuSeconds - use.cpuSeconds) / Double(count) * 1e6).digits(1),
+            commitsPerChange: perChange("islet_store_commits_total"),
             statementsPerChange: perChange("islet_store_statements_total"),
             rowsPerChange: perChange("islet_store_rows_written_total"),
             bytesPerChange: perChange("islet_store_bytes_written_total"),
@@ -118,6 +119,7 @@ struct PutRow: Encodable, Sendable {
     var seconds: Double
     var changesPerSecond: Double
     var cpuMicrosecondsPerChange: Double
+    var commitsPerChange: Double?
     var statementsPerChange: Double?
     var rowsPerChange: Double?
     var bytesPerChange: Double?
@@ -130,6 +132,7 @@ struct PutRow: Encodable, Sendable {
         case activities, rate, callers, seconds
         case changesPerSecond = "changes_per_second"
         case cpuMicrosecondsPerChange = "server_cpu_us_per_change"
+        case commitsPerChange = "commits_per_change"
         case statementsPerChange = "statements_per_change"
         case rowsPerChange = "rows_per_change"
         case bytesPerChange = "bytes_per_change"
