@@ -193,8 +193,8 @@ package struct Dispatcher: Service {
         return take(reply, of: command, at: before)
     }
 
-    /// Returns a claim for a commit to make of the work that it makes due; `nil` if there is too little room, or trouble
-    /// with a route.
+    /// Returns a claim for a commit to make of the work that it makes due; `nil` if there is too little room, or if a
+    /// route is closed.
     private func claimAtOnce(_ claims: AsyncStream<Claimed>.Continuation) -> ClaimAtOnce? {
         guard !signal.isStopped, mayClaimAtOnce() else { return nil }
         let before = time.monotonic()

@@ -195,12 +195,10 @@ package struct ServerParts: Sendable {
         serving.traces = traces
         serving.certificates = certificates
         serving.limits = limits
-        let routes = routes
-        serving.delivery = DeliverySources(
-            routes: { dispatcher.troubledRoutes }, connections: { ConnectionReading.readings(of: client, routes) })
-        var sources = MetricsSources(registry: registry, version: version, startedAt: time.wall()) {
-            ConnectionReading.readings(of: client, routes)
-        }
+        let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
+        serving.delivery = DeliverySources(routes: { dispatcher.troubledRoutes }, connections: readings)
+        var sources = MetricsSources(
+            registry: registry, version: version, startedAt: time.wall(), connections: readings)
         sources.isServed = metrics
         sources.needsKey = metricsNeedKey
         serving.metricsListener = loggedMetricsListener

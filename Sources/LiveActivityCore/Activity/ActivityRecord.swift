@@ -99,6 +99,18 @@ package struct ActivityRecord: Sendable, Hashable {
         acceptedAt = now
     }
 
+    /// Returns `true` if a card of this activity may be started on a device.
+    ///
+    /// With `lastActive` the device was chosen when its person joined. The other selections hold as they are now.
+    package func mayStart(_ card: CardMachine, on device: DeviceID) -> Bool {
+        switch devices {
+        case .all: true
+        case .lastActive: card.mayStart
+        case .only(let ids): ids.contains(device)
+        case .one(let id): id == device
+        }
+    }
+
     /// Begins a lap that brings phones the current stale date.
     package mutating func refresh(at now: UnixTime) {
         refreshAt = nil

@@ -239,13 +239,14 @@ package struct SetDesiredState: Command {
         activity.endedAt = nil
         activity.dismissal = .systemDefault
         activity.accepted(at: now, policy: type.policy)
-        let before = (activity.start, activity.restart, activity.fallback)
+        let before = (activity.start, activity.restart, activity.devices, activity.fallback)
         if let start = body.start { activity.start = start }
         if let restart = body.restart { activity.restart = restart }
         if let devices = body.devices { activity.devices = devices }
         activity.fallback = body.fallback
         // These settings may make a card or a notification possible for phones that wait with the same state.
-        if before != (activity.start, activity.restart, activity.fallback) { activity.beginLap(at: now) }
+        let after = (activity.start, activity.restart, activity.devices, activity.fallback)
+        if before != after { activity.beginLap(at: now) }
         guard changed else { return }
         activity.priority = body.priority
         activity.relevance = body.relevance

@@ -89,7 +89,7 @@ package struct Audience: Sendable {
                 return false
             }
             // A device on which no push can start a card does not prevent a start on this one.
-            return card.state.mayHaveCard || (card.mayStart && canStart(other, draft))
+            return card.state.mayHaveCard || (activity.mayStart(card, on: other.id) && canStart(other, draft))
         }
     }
 

@@ -52,7 +52,8 @@ struct CardDiagnosis {
         if let type, let stale = activity.staleDate(policy: type.policy), stale <= now, activity.phase == .active {
             findings.append(
                 DiagnosisFinding(
-                    .stalePassed, .warning, "the stale date has passed: the card says that it may be out of date",
+                    .stalePassed, .warning,
+                    "the stale date has passed: iOS tells the widget that the card may be out of date",
                     fix: "set the state again, with a later `staleAt` or with `staleAfter`",
                     evidence: ["staleAt": .string(stale.description)]))
         }

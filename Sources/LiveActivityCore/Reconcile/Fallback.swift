@@ -54,7 +54,7 @@ package enum Fallback {
         else { return false }
         // No card would be started on a person's other devices either.
         let card = phone.card
-        guard card.mayStart else { return false }
+        guard desired.activity.mayStart(card, on: phone.device.id) else { return false }
         let hadNone = !card.state.mayHaveCard && card.life.before == nil
         let isFirst = card.run != desired.activity.run || hadNone && card.alerts.told == nil
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0

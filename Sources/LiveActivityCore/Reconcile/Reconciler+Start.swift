@@ -42,7 +42,9 @@ extension Reconciler {
         }
         if desired.unfit.hasStart(phone.device.build) { return Reason(.incompatibleBuild, phone.device.build ?? "") }
         // A card that already exists is on the right device.
-        if !phone.card.mayStart, phone.card.state != .live { return Reason(.otherDeviceActive) }
+        if phone.card.state != .live, !desired.activity.mayStart(phone.card, on: phone.device.id) {
+            return Reason(.otherDeviceActive)
+        }
         guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }
         if token.deadAt != nil { return Reason(.pushToStartTokenDead) }
         if desired.type.policy.startAlert == nil && desired.activity.alert == nil { return Reason(.noStartAlert) }

@@ -146,5 +146,8 @@ extension AlertRule {
         expression: .above(.absolute(.latest(AlertSelector(.apnsClockSkew))), 10), lasts: .seconds(300),
         severity: .ticket,
         summary: "The clocks of this machine and of APNs ({{ $labels.environment }}) differ by more than 10 s",
-        meaning: "Correct the machine's clock before APNs refuses the provider token.")
+        meaning:
+            "Correct the machine's clock: certificates are checked by it, and after a restart everything is until "
+            + "APNs answers."
+    )
 }

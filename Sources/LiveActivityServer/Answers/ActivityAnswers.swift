@@ -100,7 +100,7 @@ extension DeliveryView {
 
 extension DesiredStatesAnswer.DesiredState {
     /// Creates what a phone learns of one activity. Returns `nil` if the phone has no part in it.
-    init?(_ state: ActivityState, _ card: CardMachine, app: AppSettings) {
+    init?(_ state: ActivityState, _ card: CardMachine, on device: DeviceID, app: AppSettings) {
         let record = state.record
         let hasCard = card.state.mayHaveCard || card.state == .requesting
         guard record.phase != .announced else { return nil }
@@ -119,7 +119,7 @@ extension DesiredStatesAnswer.DesiredState {
         let policy = app.types[record.type]?.policy ?? TypePolicy()
         self.init(
             activity: record.id.text, type: record.type,
-            attributes: Self.appMayStart(record, card) ? state.content?.attributes.object : nil,
+            attributes: Self.appMayStart(record, card, on: device) ? state.content?.attributes.object : nil,
             state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
             staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
         relevance = record.relevance
@@ -142,8 +142,10 @@ extension DesiredStatesAnswer.DesiredState {
     }
 
     /// Returns `true` if the app may start the card itself: no card exists and no start is on its way.
-    private static func appMayStart(_ record: ActivityRecord, _ card: CardMachine) -> Bool {
-        guard record.phase == .active, record.start != .never, card.mayStart else { return false }
+    private static func appMayStart(
+        _ record: ActivityRecord, _ card: CardMachine, on device: DeviceID
+    ) -> Bool {
+        guard record.phase == .active, record.start != .never, record.mayStart(card, on: device) else { return false }
         let isFresh = card.run != record.run
         return isFresh || card.state == .absent || card.state == .requesting
     }

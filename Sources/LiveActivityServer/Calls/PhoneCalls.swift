@@ -139,7 +139,8 @@ enum PhoneCalls {
         }
         try await checkOwner(of: device, key, in: call)
         var answer = DesiredStatesAnswer(
-            activities: activities.compactMap { .init($0.state, $0.card, app: call.app) }, credential: credential)
+            activities: activities.compactMap { .init($0.state, $0.card, on: device, app: call.app) },
+            credential: credential)
         answer.supersededBy = supersededBy.map { Int($0) }
         return try Answer(answer, isReplayed: isReplayed)
     }

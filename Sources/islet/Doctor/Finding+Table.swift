@@ -207,12 +207,11 @@ extension Finding.ID {
             .clock, .warning,
             "this machine's clock differs from APNs's by more than 10 seconds; the server uses "
                 + "APNs's time",
-            "let NTP set the clock (`timedatectl`): timestamps, stale dates and provider tokens depend on it"),
+            "let NTP set the clock (`timedatectl`): until APNs first answers, the server has no other"),
         .clockFarOff: Entry(
             .clock, .failed, "this machine's clock differs from APNs's by more than a minute",
             "let NTP set the clock now (`timedatectl set-ntp true`, `chronyc makestep`), and find out why NTP stopped: "
-                + "people's tokens, webhook signatures and certificates are checked against this clock, and the server "
-                + "cannot correct it for them"),
+                + "certificates are checked against this clock, and until APNs first answers the server has no other"),
         .clockStands: Entry(
             .clock, .failed, "the machine's monotonic clock does not advance",
             "restart the machine; a virtual machine's host may be at fault"),

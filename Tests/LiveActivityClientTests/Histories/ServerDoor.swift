@@ -177,7 +177,8 @@ struct ServerDoor {
             .compactMap { instance -> DesiredStatesAnswer.DesiredState? in
                 guard let record = store.rows.activities[instance.activity] else { return nil }
                 let content = store.rows.contents[instance.activity]
-                return .init(ActivityState(record: record, content: content, lanes: []), instance, app: app)
+                return .init(
+                    ActivityState(record: record, content: content, lanes: []), instance, on: device, app: app)
             }
         var answer = DesiredStatesAnswer(activities: states)
         answer.credential = credential

@@ -39,6 +39,26 @@ struct DeviceTests {
         #expect(try scene.decision("pad").reason.code == .otherDeviceActive)
     }
 
+    @Test func `devices that a later call chooses get a card, also if they have joined before`() throws {
+        var scene = Scene()
+        try scene.register("phone", startToken: "p2s-phone", key: 7)
+        try scene.register("pad", startToken: "p2s-pad", key: 8)
+        try scene.put(users: ["ann"])
+        scene.wait(.seconds(100))
+        let first = try scene.deliver()
+        #expect(first.map(\.plan.kind) == [.start])
+        let other = first.map(\.phone.device.key) == [7] ? "pad" : "phone"
+        #expect(try scene.decision(other).reason.code == .otherDeviceActive)
+        // The same state and audience, for all devices.
+        try scene.put { $0.devices = .all }
+        scene.wait(.seconds(100))
+        let second = try scene.deliver()
+        #expect(second.map(\.phone.device.id) == [Sample.device(other)])
+        // A device that is no longer chosen keeps its card, and gets no other.
+        try scene.put("a", 2) { $0.devices = .only([Sample.device(other)]) }
+        #expect(try scene.decision(other == "pad" ? "phone" : "pad").reason.code != .firstState)
+    }
+
     @Test func `what belongs to people who are not the audience is not touched`() throws {
         var scene = try Scene.live()
         try scene.register("bobs", user: "bob", key: 9)

@@ -134,16 +134,31 @@ export function follow(path, name, signal, hear) {
   open();
 }
 
-/** Does something repeatedly until the signal aborts. Pauses while the page is hidden. */
+/**
+ * Does something repeatedly until the signal aborts. Pauses while the page is hidden. A mark says while the server does
+ * not answer, because the page then shows what it showed before.
+ */
 export function repeat(milliseconds, signal, work) {
   let timer;
   const step = async () => {
     if (signal.aborted) return;
     if (!document.hidden) {
-      try { await work(); } catch (error) { if (error.name !== "AbortError" && !error.status) console.warn(error); }
+      try {
+        await work();
+        mark(false);
+      } catch (error) {
+        if (error.name !== "AbortError" && !error.status) {
+          mark(true);
+          console.warn(error);
+        }
+      }
     }
     if (!signal.aborted) timer = setTimeout(step, milliseconds);
   };
-  signal.addEventListener("abort", () => clearTimeout(timer));
+  const mark = (isLost) => { document.getElementById("lost").hidden = !isLost || signal.aborted; };
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    mark(false);
+  });
   step();
 }
