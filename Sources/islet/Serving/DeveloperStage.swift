@@ -42,7 +42,9 @@ struct DeveloperStage {
             let addresses = try await simulator.started
             try SimulatorFiles(example: example, listen: listen, startGrace: "2s")
                 .write(addresses, key: key, p8: p8, into: folder)
-            let settings = try ConfigurationLoader.load(folder.appendingPathComponent("islet.yaml").path)
+            // Variables are for another server: with its storage, this one would serve that server's database.
+            let settings = try ConfigurationLoader.load(
+                folder.appendingPathComponent("islet.yaml").path, environment: [:])
             let apiKey = try await makeKey(settings, keyFile)
             let control = "http://\(addresses.host):\(addresses.controlPort ?? 0)"
             try await addPhones(JSONCaller(control))
