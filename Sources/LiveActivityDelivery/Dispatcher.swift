@@ -108,6 +108,9 @@ package struct Dispatcher: Service {
                     }
                 }
                 await claimUntilStopped(&group)
+                // Whatever is claimed from now on would not be sent.
+                store.claimAtOnce(from: nil)
+                await room.drained()
                 // Flights on their way finish by themselves. The tasks that listen to the store must be canceled.
                 group.cancelAll()
             }
@@ -122,7 +125,10 @@ package struct Dispatcher: Service {
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
                 guard let due = try await workDue(lanes: hasMore) else { continue }
+                // No commit may claim meanwhile by what this is about to correct.
+                room.barHaste(true)
                 await beforeClaim()
+                room.barHaste(false)
                 // If this task is canceled, the lease serves as the write-ahead record, and the next process rescues
                 // the claim.
                 guard let grant = await room.reserve(upTo: limits.claim.phones, at: time.wall) else { break }
@@ -144,7 +150,6 @@ package struct Dispatcher: Service {
                 await signal.wait(for: limits.storagePause, on: clock)
             }
         }
-        await room.drained()
     }
 
     private func start(_ claimed: Claimed, _ group: inout DiscardingTaskGroup) {
@@ -196,11 +201,16 @@ package struct Dispatcher: Service {
     /// Returns a claim for a commit to make of the work that it makes due; `nil` if there is too little room, or if a
     /// route is closed.
     private func claimAtOnce(_ claims: AsyncStream<Claimed>.Continuation) -> ClaimAtOnce? {
-        guard !signal.isStopped, mayClaimAtOnce() else { return nil }
+        guard mayClaimAtOnce() else { return nil }
         let before = time.monotonic()
         let now = time.wall()
         let gate = circuits.gate(at: now)
         guard gate.closed.isEmpty, let grant = room.reserveHastily(upTo: limits.atOnce, at: now) else { return nil }
+        // After the reservation, because who stops waits until nothing is reserved.
+        guard !signal.isStopped else {
+            room.release(grant)
+            return nil
+        }
         var bounds = limits.claim
         bounds.lanes = limits.atOnce
         let claim = ClaimWork(

@@ -6,6 +6,7 @@ import Synchronization
 final class FlightRoom: Sendable {
     private let pacer: Mutex<Pacer>
     private let left = Signal()
+    private let isHasteBarred = Atomic(false)
 
     init(_ limits: Pacer.Limits) {
         pacer = Mutex(Pacer(limits))
@@ -24,10 +25,14 @@ final class FlightRoom: Sendable {
     }
 
     /// Returns what a claim may take before its turn, and keeps that free for it until `release`; `nil` if there is too
-    /// little room.
+    /// little room, or if such claims are barred.
     func reserveHastily(upTo most: Int, at now: UnixTime) -> Pacer.Grant? {
-        pacer.withLock { $0.reserve(upTo: most, isHasty: true, at: now) }
+        guard !isHasteBarred.load(ordering: .acquiring) else { return nil }
+        return pacer.withLock { $0.reserve(upTo: most, isHasty: true, at: now) }
     }
+
+    /// Bars claims before their turn, or allows them again.
+    func barHaste(_ isBarred: Bool) { isHasteBarred.store(isBarred, ordering: .releasing) }
 
     /// Ends the reservation of a claim whose flights have entered.
     func release(_ grant: Pacer.Grant) {

@@ -63,6 +63,27 @@ struct DispatcherTests {
         }
     }
 
+    @Test func `while a claim is prepared, commits claim nothing`() async throws {
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+        try await withStage { stage in
+            try await stage.prepare()
+            stage.store.set { $0.claimsAtOnce = true }
+            stage.beforeClaim {
+                ask.yield()
+                for await _ in answers { break }
+            }
+            try await stage.perform { _ async throws in
+                for await _ in asked { break }
+                try await stage.put(2)
+                #expect(try await stage.store.inner.statistics().commands[.claim] == nil)
+                answer.finish()
+                await stage.sender.received(1)
+                #expect(stage.steps == [2])
+            }
+        }
+    }
+
     @Test func `of ten changes within a window the newest is sent, once`() async throws {
         try await withStage { stage in
             try await stage.prepare()

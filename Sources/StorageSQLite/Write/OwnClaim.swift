@@ -14,13 +14,15 @@ final class OwnClaim {
         self.source = source
     }
 
-    var isBegun: Bool { open != nil }
+    /// `true` if rows were read or changed for the claim.
+    private(set) var isBegun = false
 
     /// Claims what the draft has made due.
     func claim(in draft: inout Draft, _ sql: Statements) throws {
         guard draft.mayMakeLanesDue, open == nil, let open = source?() else { return }
         self.open = open
         guard var work = draft.workAtOnce(for: open.claim) else { return }
+        isBegun = true
         for case .due(let due) in open.claim.keys { try DueLoader.loadPages(of: &work, due, sql) }
         reply = draft.claim(work, by: open.claim)?.reply
     }

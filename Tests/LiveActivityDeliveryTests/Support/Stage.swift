@@ -26,6 +26,7 @@ final class Stage: Sendable {
     private let node: Int64
     private let traces: Traces?
     private let running = Mutex<Dispatcher?>(nil)
+    private let preparation = Mutex<@Sendable () async -> Void>({})
 
     init(
         path: String, _ sender: ScriptedSender = ScriptedSender(), clock: SteppedClock = SteppedClock(),
@@ -48,13 +49,17 @@ final class Stage: Sendable {
         self.limits = limits
     }
 
+    /// Sets what each claim of the dispatcher waits for.
+    func beforeClaim(_ prepare: @escaping @Sendable () async -> Void) { preparation.withLock { $0 = prepare } }
+
     /// Runs the dispatcher while the body runs, then stops it gracefully and waits until it has ended.
     func perform(_ body: (_ stop: @Sendable () async -> Void) async throws -> Void) async throws {
         let dice = Mutex(SeededDice(seed: 11))
         let dispatcher = Dispatcher(
             store: store, sender: sender, apps: [app], time: clock.timeSource, clock: clock, node: node,
             dice: { dice.withLock { $0.next() } }, limits: limits, faultPoints: faultPoints,
-            metrics: DeliveryMetrics(factory: metrics), traces: traces, logger: logs.logger)
+            metrics: DeliveryMetrics(factory: metrics), traces: traces, logger: logs.logger,
+            beforeClaim: { [self] in await preparation.withLock(\.self)() })
         running.withLock { $0 = dispatcher }
         let services = ServiceGroup(
             services: [dispatcher], logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
