@@ -24,8 +24,7 @@ package struct CardMachine: Sendable, Hashable {
     package let createdAt: UnixTime
     package private(set) var life: CardLife
     package private(set) var membership: Membership
-    /// `true` if a push may start the card here. On a person's other devices the card is only updated where it is
-    /// shown.
+    /// `true` if the device was chosen for a card when its person joined: see `ActivityRecord.mayStart`.
     package private(set) var mayStart: Bool
     package private(set) var alerts: AlertLedger
     package private(set) var revisions: CardRevisions

@@ -186,7 +186,7 @@ package struct Reason: Sendable, Hashable {
         case .notAnnounced: "the backend has not set a state yet"
         case .awaitingAudience:
             "the phone reported the card, but its person is not in the audience: the backend has to add the person"
-        case .otherDeviceActive: "the person was last active on another device: the card is started there"
+        case .otherDeviceActive: "the card is started on another of the person's devices"
         case .parked:
             "APNs answered \(argument(0)) \(argument(1)): the request is wrong and is not sent again unchanged"
         case .payloadRefused: "the payload cannot be built: \(argument(0))"

@@ -41,8 +41,9 @@ extension Reconciler {
             return Reason(.belowPushToStart, version.description)
         }
         if desired.unfit.hasStart(phone.device.build) { return Reason(.incompatibleBuild, phone.device.build ?? "") }
-        // A card that already exists is on the right device.
-        if phone.card.state != .live, !desired.activity.mayStart(phone.card, on: phone.device.id) {
+        // A card of this run that already exists may be renewed wherever it is.
+        let isHere = phone.card.state == .live && phone.card.run == desired.activity.run
+        if !isHere, !desired.activity.mayStart(phone.card, on: phone.device.id) {
             return Reason(.otherDeviceActive)
         }
         guard let token = phone.pushToStartToken else { return Reason(.noPushToStartToken) }

@@ -59,6 +59,19 @@ struct DeviceTests {
         #expect(try scene.decision(other == "pad" ? "phone" : "pad").reason.code != .firstState)
     }
 
+    @Test func `a card of an earlier run does not choose its device for the next run`() throws {
+        var scene = try Scene.live()
+        try scene.register("pad", startToken: "p2s-pad", key: 8)
+        try scene.end()
+        scene.wait(.seconds(13 * 3600))
+        try scene.put("a", 2) { body in
+            body.reopen = true
+            body.devices = .only([Sample.device("pad")])
+        }
+        scene.wait(.seconds(100))
+        #expect(try scene.deliver().filter { $0.plan.kind == .start }.map(\.phone.device.key) == [8])
+    }
+
     @Test func `what belongs to people who are not the audience is not touched`() throws {
         var scene = try Scene.live()
         try scene.register("bobs", user: "bob", key: 9)
