@@ -269,6 +269,22 @@ class ConsoleTest(unittest.TestCase):
         browser.see("API key")
         self.assertEqual(browser.driver.get_cookies(), [])
 
+    def test_6_a_page_says_when_the_server_does_not_answer_and_when_it_does_again(self):
+        browser = self.browser
+        browser.sign_in()
+        browser.open("#/webhooks")
+        browser.see("No webhooks are configured")
+
+        def is_lost():
+            return browser.driver.execute_script("return document.getElementById('lost').offsetHeight > 0")
+
+        self.assertFalse(is_lost())
+        browser.driver.execute_script("window.theirs = fetch; window.fetch = () => Promise.reject(new TypeError())")
+        browser.wait("a mark", is_lost)
+        browser.see("No webhooks are configured")
+        browser.driver.execute_script("window.fetch = window.theirs")
+        browser.wait("no mark", lambda: not is_lost())
+
     def test_7_everything_is_reached_by_keyboard_and_named(self):
         browser = self.browser
         browser.sign_in()

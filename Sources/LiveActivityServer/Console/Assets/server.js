@@ -147,10 +147,8 @@ export function repeat(milliseconds, signal, work) {
         await work();
         mark(false);
       } catch (error) {
-        if (error.name !== "AbortError" && !error.status) {
-          mark(true);
-          console.warn(error);
-        }
+        if (error instanceof Problem && !error.status) mark(true);
+        else if (error.name !== "AbortError" && !error.status) console.warn(error);
       }
     }
     if (!signal.aborted) timer = setTimeout(step, milliseconds);
