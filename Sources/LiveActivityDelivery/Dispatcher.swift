@@ -94,9 +94,9 @@ package struct Dispatcher: Service {
     package var troubledRoutes: [PushRoute: CircuitBoard.Status] { circuits.status(at: time.wall()) }
 
     package func run() async throws {
+        // The room limits what waits in the stream: see `FlightRoom.reserveHastily`.
         let (claims, continuation) = AsyncStream.makeStream(of: Claimed.self)
         store.claimAtOnce(from: { claimAtOnce(continuation) })
-        defer { store.claimAtOnce(from: nil) }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {

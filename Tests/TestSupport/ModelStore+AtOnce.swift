@@ -60,7 +60,7 @@ extension ModelStore {
         for key in other.due { loadActivity(key.activity, &part) }
         for case .due(let due) in claim.keys { loadPages(other.due, due, &part) }
         var draft = Draft(part)
-        guard case .success(let reply) = draft.run(claim) else { return other.reply }
+        guard case .success(let reply) = draft.run(claim) else { return ClaimWork.Reply() }
         apply(draft)
         return reply
     }

@@ -89,7 +89,7 @@ extension Draft {
         return (reply, own.snapshot.due, own.snapshot.woken)
     }
 
-    /// What a claim found, the lanes that it looked at, and those of their activities that it woke.
+    /// Reply of a claim, with the lanes that it looked at, and the woken ones among their activities.
     package typealias AtOnce = (reply: ClaimWork.Reply, due: [LaneKey], woken: [ActivityNumber])
 
     /// Returns `true` if the page holds what a load after this draft would find.

@@ -20,19 +20,22 @@ struct DueLoader {
         var loader = Self(due: due, sql: sql)
         try loader.findLanes(&snapshot)
         try loader.findLowerHalves(&snapshot)
-        try loader.loadPages(&snapshot)
-        let found = snapshot.pages.flatMap { key, page in
-            page.devices.map { Snapshot.PhoneKey(key.activity, $0) }
-        }
-        try loader.phones.loadStarts(found, &snapshot)
+        try loader.loadWholePages(&snapshot)
     }
 
     /// Loads the pages of `work.due`. All of them are lanes of small activities.
     static func loadPages(of work: inout Snapshot, _ due: DueLanes, _ sql: Statements) throws {
         var loader = Self(due: due, sql: sql)
-        try loader.loadPages(&work)
-        let found = work.pages.flatMap { key, page in page.devices.map { Snapshot.PhoneKey(key.activity, $0) } }
-        try loader.phones.loadStarts(found, &work)
+        try loader.loadWholePages(&work)
+    }
+
+    /// Loads the pages of `snapshot.due`, with what a start needs.
+    private mutating func loadWholePages(_ snapshot: inout Snapshot) throws {
+        try loadPages(&snapshot)
+        let found = snapshot.pages.flatMap { key, page in
+            page.devices.map { Snapshot.PhoneKey(key.activity, $0) }
+        }
+        try phones.loadStarts(found, &snapshot)
     }
 
     // MARK: - Lanes

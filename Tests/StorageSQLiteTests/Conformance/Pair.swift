@@ -116,7 +116,7 @@ struct Pair {
             }
         }
 
-        /// What the engine claimed. Waits until the engine has said so.
+        /// Waits until the engine has ended the claim, and returns its reply.
         func reply() async -> ClaimWork.Reply? {
             while state.withLock({ $0.isTaken && !$0.isOver }) { await Task.yield() }
             return state.withLock(\.reply)
