@@ -105,6 +105,9 @@ let package = Package(
             name: "APNs", description: "The libraries APNSClient and APNSSimulator: SwiftNIO, swift-crypto and others."
         ),
         .trait(
+            name: "PostgreSQL", description: "PostgreSQL as a database of the server: libpq, a library of the system.",
+            enabledTraits: ["Server"]),
+        .trait(
             name: "Server", description: "Everything: islet, EmbeddedIslet, the examples and the tests.",
             enabledTraits: ["Webhooks", "APNs"]),
     ],
@@ -185,11 +188,23 @@ let package = Package(
         .target(
             name: "LiveActivityStorage", dependencies: ["LiveActivityCore", "APNSModel"], swiftSettings: historied),
         .target(
+            name: "StorageSQL",
+            dependencies: ["ServerTrait", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", crypto],
+            swiftSettings: historied
+        ),
+        .target(
             name: "StorageSQLite",
             dependencies: [
-                "ServerTrait", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", crypto,
-                product("GRDB", "GRDB.swift"), product("GRDBSQLite", "GRDB.swift"),
+                "StorageSQL", "LiveActivityStorage", "LiveActivityCore", "JSONText", product("GRDB", "GRDB.swift"),
+                product("GRDBSQLite", "GRDB.swift"),
             ],
+            swiftSettings: historied
+        ),
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "StoragePostgreSQL",
+            dependencies: ["CLibPQ", "StorageSQL", "LiveActivityStorage", "ServerTrait"],
             swiftSettings: historied
         ),
         .target(
@@ -227,7 +242,9 @@ let package = Package(
             dependencies: [
                 "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing",
-                "StorageSQLite", lifecycle, logging, tracing, product("UnixSignals", "swift-service-lifecycle"),
+                "StorageSQL", "StorageSQLite",
+                .target(name: "StoragePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                lifecycle, logging, tracing, product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -317,7 +334,8 @@ let package = Package(
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
-                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQLite", "XcodeProjects", lifecycle, logging,
+                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQL", "StorageSQLite", "XcodeProjects", lifecycle,
+                logging,
                 product("ArgumentParser", "swift-argument-parser"), product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"), product("UnixSignals", "swift-service-lifecycle"),
                 product("Yams", "Yams"),
@@ -412,10 +430,38 @@ let package = Package(
         .testTarget(
             name: "LiveActivityWebhooksTests", dependencies: ["LiveActivityWebhooks", "LiveActivityAPI", "JSONText"],
             swiftSettings: settings),
+        // Databases for tests, and random commands that a store must run as the reference store does.
+        .target(
+            name: "StorageConformance",
+            dependencies: [
+                "PostgresCluster", "StorageSQL", "StorageSQLite", "StoragePostgreSQL", "LiveActivityStorage",
+                "LiveActivityCore", "APNSModel", "JSONText", "TestSupport",
+            ],
+            path: "Tests/StorageConformance", swiftSettings: settings
+        ),
+        .target(name: "PostgresCluster", path: "Tests/PostgresCluster", swiftSettings: settings),
+        .testTarget(
+            name: "StorageSQLTests",
+            dependencies: [
+                "StorageConformance", "StorageSQL", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText",
+                "TestSupport",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StoragePostgreSQLTests",
+            dependencies: [
+                "PostgresCluster", "StorageConformance", "StorageSQL", "StoragePostgreSQL", "LiveActivityStorage",
+                "LiveActivityCore", "APNSModel", "TestSupport",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "StorageSQLiteTests",
             dependencies: [
-                "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport",
+                "StorageConformance",
+                "StorageSQL", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText",
+                "TestSupport",
                 product("GRDB", "GRDB.swift"), product("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings
@@ -426,20 +472,23 @@ let package = Package(
         .executableTarget(
             name: "push-cost",
             dependencies: [
-                "AllocationCounter", "LiveActivityDelivery", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore",
+                "AllocationCounter", "LiveActivityDelivery", "StorageSQL", "StorageSQLite", "LiveActivityStorage",
+                "LiveActivityCore",
                 "APNSModel", "JSONText", "TestSupport", logging,
             ],
             path: "Tests/PushCost", swiftSettings: settings
         ),
         .testTarget(
             name: "CostTests",
-            dependencies: ["StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "TestSupport"],
+            dependencies: [
+                "StorageSQL", "StorageSQLite", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LiveActivityDeliveryTests",
             dependencies: [
-                "LiveActivityDelivery", "LiveActivityServer", "StorageSQLite", "LiveActivityStorage",
+                "LiveActivityDelivery", "LiveActivityServer", "StorageSQL", "StorageSQLite", "LiveActivityStorage",
                 "LiveActivityTracing", "LiveActivityCore", "APNSModel", "JSONText", "TestSupport", lifecycle, logging,
                 metrics, tracing,
             ],
@@ -448,7 +497,8 @@ let package = Package(
         .testTarget(
             name: "LiveActivityServerTests",
             dependencies: [
-                "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQLite", "LiveActivityCore",
+                "LiveActivityServer", "LiveActivityAPI", "LiveActivityStorage", "StorageSQL", "StorageSQLite",
+                "LiveActivityCore",
                 "APNSModel", "HTTP2TestServer", "IsletBasics", "JSONText", "TestSupport", crypto, hummingbird,
                 lifecycle,
                 logging, metrics, product("CryptoExtras", "swift-crypto"), product("HummingbirdTesting", "hummingbird"),
@@ -462,8 +512,8 @@ let package = Package(
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "HTTP2TestServer", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityCore",
                 "LiveActivityDelivery", "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage",
-                "LiveActivityWebhooks", "LoopbackServer", "NextUp", "OrderTracking", "Pager", "StorageSQLite",
-                "TestSupport", crypto,
+                "LiveActivityWebhooks", "LoopbackServer", "NextUp", "OrderTracking", "Pager", "PostgresCluster",
+                "StorageSQL", "StorageSQLite", "TestSupport", crypto,
                 httpClient, hummingbird, lifecycle, logging, product("GRDB", "GRDB.swift"), httpTypes,
                 product("NIOHTTP1", "swift-nio"),
             ] + nio,
@@ -474,7 +524,8 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "EmbeddedIslet",
                 "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer", "LoopbackServer",
-                "StorageSQLite", "LiveActivityTracing", "OutboundHTTP", crypto, hummingbird, lifecycle, logging,
+                "StorageSQL", "StorageSQLite", "LiveActivityTracing", "OutboundHTTP", crypto, hummingbird, lifecycle,
+                logging,
                 tracing, httpTypes,
                 product("NIOCore", "swift-nio"),
             ],

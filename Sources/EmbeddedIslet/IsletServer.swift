@@ -9,6 +9,7 @@ import LiveActivityStorage
 import LiveActivityTracing
 public import Logging
 public import ServiceLifecycle
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Tracing
@@ -37,6 +38,9 @@ public final class IsletServer: Service {
         /// they change.
         public var tls: TLS?
         /// Path of the SQLite database. The server creates a missing database.
+        ///
+        /// With the package trait `PostgreSQL` it may be a URL such as `postgres://islet@db.example.com/islet`. Then
+        /// ``tokenKeyFile`` is needed.
         public var database = "islet.db"
         /// File of the keys that seal push tokens in the database.
         ///
@@ -160,7 +164,7 @@ public final class IsletServer: Service {
     }
 
     private let parts: ServerParts
-    private let store: SQLiteStore
+    private let store: SQLStore
     private let client: APNSClient
     private let listening = Listening()
 
@@ -209,14 +213,14 @@ public final class IsletServer: Service {
                     })
             }
         }
-        try self.init(parts: parts, database: configuration.database)
+        try self.init(parts: parts, database: DatabaseLocation(configuration.database))
     }
 
-    package init(parts: ServerParts, database: String) throws {
+    package init(parts: ServerParts, database: DatabaseLocation) throws {
         self.parts = parts
         client = try parts.makeClient()
         do throws(StorageError) {
-            store = try SQLiteStore(path: database, tokenKeys: parts.tokenKeys, faultPoints: parts.faultPoints)
+            store = try database.open(for: .serving, tokenKeys: parts.tokenKeys, faultPoints: parts.faultPoints)
         } catch {
             throw Failure("\(error)")
         }

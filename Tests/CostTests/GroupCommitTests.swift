@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -33,7 +34,7 @@ struct GroupCommitTests {
         let directory = FileManager.default.temporaryDirectory.appending(path: "islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = try SQLiteStore(path: directory.appending(path: "islet.sqlite").path)
+        let store = try SQLStore(path: directory.appending(path: "islet.sqlite").path)
         defer { store.close() }
         let before = try await store.statistics()
         try await withThrowingTaskGroup(of: Void.self) { group in

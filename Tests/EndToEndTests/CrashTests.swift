@@ -1,6 +1,8 @@
 import Foundation
 import JSONText
 import LiveActivityAPI
+import PostgresCluster
+import StorageSQL
 import Testing
 
 @testable import islet
@@ -9,10 +11,33 @@ import Testing
 @Suite(.serialized) struct CrashTests {
     private static let phones = 1000
 
-    @Test func `killed in the middle of an order with 1,000 phones and started again, every phone gets the last state`()
-        async throws
-    {
-        try await withStage { stage in
+    /// The database of a server that is killed.
+    enum Database: CaseIterable {
+        case sqlite, postgreSQL
+
+        /// Calls `body` with what the server's environment says of its database.
+        func with(_ body: (DemoStage.Surroundings) async throws -> Void) async throws {
+            guard self == .postgreSQL else { return try await body(DemoStage.Surroundings()) }
+            let cluster = try PostgresCluster()
+            defer { cluster.stop() }
+            var surroundings = DemoStage.Surroundings()
+            surroundings.environment = [
+                "ISLET_STORAGE": cluster.url("postgres"), "ISLET_TOKEN_KEYS_ENVIRONMENT": "RING",
+                "RING": TokenKeyRing.fresh().text,
+            ]
+            try await body(surroundings)
+        }
+    }
+
+    @Test(arguments: Database.allCases)
+    func `killed in the middle of an order with 1,000 phones and started again, every phone gets the last state`(
+        database: Database
+    ) async throws {
+        try await database.with { surroundings in try await order(surroundings) }
+    }
+
+    private func order(_ surroundings: DemoStage.Surroundings) async throws {
+        try await withStage(surroundings) { stage in
             let people = try await makePhones(Self.phones, stage)
             try await set(stage, "preparing", people)
             try await Waiting.until("every phone has its card", within: .seconds(300)) {

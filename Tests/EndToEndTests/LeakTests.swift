@@ -3,6 +3,7 @@ import Foundation
 import JSONText
 import NIOCore
 import NIOHTTP1
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Testing

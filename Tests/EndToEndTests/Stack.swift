@@ -11,6 +11,7 @@ import LiveActivityServer
 import LiveActivityStorage
 import Logging
 import ServiceLifecycle
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Testing
@@ -24,7 +25,7 @@ struct Stack: Sendable {
 
     let simulator: APNSSimulator
     let client: APNSClient
-    let store: SQLiteStore
+    let store: SQLStore
     let islet: JSONCaller
     let address: String
     let key: String
@@ -100,7 +101,7 @@ struct Stack: Sendable {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = try SQLiteStore(path: directory.appendingPathComponent("islet.db").path)
+        let store = try SQLStore(path: directory.appendingPathComponent("islet.db").path)
         defer { store.close() }
         var generator = SystemRandomNumberGenerator()
         let (apiKey, record) = APIKey.make(
@@ -157,7 +158,7 @@ struct Stack: Sendable {
 
     /// Returns the services of `islet serve`, in its order.
     private static func services(
-        _ options: Options, _ store: SQLiteStore, _ client: APNSClient, _ routes: [APNSClient.Route],
+        _ options: Options, _ store: SQLStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
     ) throws -> ServiceGroup {
         var settings = AppSettings(

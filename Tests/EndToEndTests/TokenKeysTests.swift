@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 import LiveActivityAPI
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Testing

@@ -3,22 +3,23 @@ import Foundation
 import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import TestSupport
 import Testing
 
 struct CleanUpTests {
-    private func withStore(_ body: (SQLiteStore) async throws -> Void) async throws {
+    private func withStore(_ body: (SQLStore) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "islet-cleanup-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try SQLiteStore(path: folder.appending(path: "test.db").path)
+        let store = try SQLStore(path: folder.appending(path: "test.db").path)
         defer { store.close() }
         try await body(store)
     }
 
     private func put(
-        _ store: SQLiteStore, _ name: String, _ step: Int = 1, type: ActivityType = Sample.type(), at now: UnixTime
+        _ store: SQLStore, _ name: String, _ step: Int = 1, type: ActivityType = Sample.type(), at now: UnixTime
     ) async throws {
         _ = try await store.commit(
             SetDesiredState(
@@ -27,7 +28,7 @@ struct CleanUpTests {
         ).get()
     }
 
-    private func phase(_ store: SQLiteStore, _ name: String) async throws -> ActivityRecord.Phase? {
+    private func phase(_ store: SQLStore, _ name: String) async throws -> ActivityRecord.Phase? {
         try await store.activity(Sample.bundleID, Sample.activityID(name))?.record.phase
     }
 

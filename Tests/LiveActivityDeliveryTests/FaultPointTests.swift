@@ -1,6 +1,7 @@
 import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport

@@ -4,6 +4,7 @@ import LiveActivityDelivery
 import LiveActivityStorage
 import Logging
 import ServiceLifecycle
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -63,7 +64,7 @@ struct LateAlertTests {
 
     private func withRush(quietUntilHour: Int? = nil, _ body: (Rush) async throws -> Void) async throws {
         try await withDatabasePath { path in
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             let rush = try await Rush(store, phones: Self.phones, quietUntilHour: quietUntilHour)
             let services = ServiceGroup(
@@ -90,7 +91,7 @@ private final class Rush: Sendable {
     private let phones: Int
     private let count = Mutex((starts: 0, seconds: 0))
 
-    init(_ database: SQLiteStore, phones: Int, quietUntilHour: Int?) async throws {
+    init(_ database: SQLStore, phones: Int, quietUntilHour: Int?) async throws {
         let store = NudgedStore(database)
         let (clock, registry) = (SteppedClock(), MetricsRegistry())
         let apns = SilentAPNs(clock)
@@ -189,10 +190,10 @@ private final class Rush: Sendable {
 /// A store whose dispatcher looks for work whenever the test requests it.
 private final class NudgedStore: WorkStore {
     let wakeUps: AsyncStream<UnixTime>
-    private let inner: SQLiteStore
+    private let inner: SQLStore
     private let wake: AsyncStream<UnixTime>.Continuation
 
-    init(_ inner: SQLiteStore) {
+    init(_ inner: SQLStore) {
         self.inner = inner
         (wakeUps, wake) = AsyncStream.wakeUps()
     }

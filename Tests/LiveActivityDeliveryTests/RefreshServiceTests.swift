@@ -6,6 +6,7 @@ import LiveActivityDelivery
 import LiveActivityServer
 import LiveActivityStorage
 import Logging
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -22,14 +23,14 @@ struct RefreshServiceTests {
 
     /// A service with its store and clock, and a provider that the test controls.
     private final class Scene: Sendable {
-        let store: SQLiteStore
+        let store: SQLStore
         let clock = SteppedClock()
         let directory = ZoneDirectory()
         private let asked = Mutex<[RefreshQuestion]>([])
         private let answers: @Sendable (RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer?
 
         init(
-            _ store: SQLiteStore,
+            _ store: SQLStore,
             _ answers: @escaping @Sendable (RefreshQuestion) async throws(RefreshFailure) -> RefreshAnswer?
         ) {
             self.store = store
@@ -111,7 +112,7 @@ struct RefreshServiceTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "islet-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try SQLiteStore(path: folder.appending(path: "islet.db").path)
+        let store = try SQLStore(path: folder.appending(path: "islet.db").path)
         defer { store.close() }
         try await body(Scene(store, answers))
     }
@@ -303,11 +304,11 @@ struct RefreshServiceTests {
 
     /// A store in which a computation is always due, because its row cannot be read.
     private final class StuckStore: RefreshStore {
-        let inner: SQLiteStore
+        let inner: SQLStore
         private let clock: SteppedClock
         private let claimed = Mutex(0)
 
-        init(_ inner: SQLiteStore, _ clock: SteppedClock) {
+        init(_ inner: SQLStore, _ clock: SteppedClock) {
             self.inner = inner
             self.clock = clock
         }

@@ -3,6 +3,7 @@ import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityStorage
 import Logging
+import StorageSQL
 import StorageSQLite
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import APNSModel
 import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityTracing
+import StorageSQL
 import StorageSQLite
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import LiveActivityDelivery
 import LiveActivityServer
 import LiveActivityStorage
 import Logging
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -59,12 +60,12 @@ struct WebhookServiceTests {
         }
     }
 
-    private static func store(_ directory: URL) throws -> SQLiteStore {
-        try SQLiteStore(path: directory.appending(path: "islet.sqlite").path)
+    private static func store(_ directory: URL) throws -> SQLStore {
+        try SQLStore(path: directory.appending(path: "islet.sqlite").path)
     }
 
     private static func tell(
-        _ store: SQLiteStore, _ activities: ActivityNumber?..., kind: EventRecord.Kind = .ended,
+        _ store: SQLStore, _ activities: ActivityNumber?..., kind: EventRecord.Kind = .ended,
         app: BundleID = Sample.bundleID
     ) async throws {
         let events = activities.map { activity in
@@ -76,7 +77,7 @@ struct WebhookServiceTests {
     }
 
     private static func service(
-        _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
+        _ store: SQLStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
         metrics: WebhookMetrics = WebhookMetrics()
     ) -> WebhookService {
         WebhookService(
@@ -86,7 +87,7 @@ struct WebhookServiceTests {
 
     /// Runs a service while the body runs. Then the service is canceled, as if the process had died.
     private static func running(
-        _ store: SQLiteStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
+        _ store: SQLStore, _ endpoint: WebhookService.Endpoint, clock: SteppedClock,
         metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let service = service(store, endpoint, clock: clock, metrics: metrics)
@@ -100,7 +101,7 @@ struct WebhookServiceTests {
     }
 
     private static func running(
-        _ store: SQLiteStore, _ endpoint: Endpoint, clock: SteppedClock, kinds: Set<EventRecord.Kind>? = nil,
+        _ store: SQLStore, _ endpoint: Endpoint, clock: SteppedClock, kinds: Set<EventRecord.Kind>? = nil,
         metrics: WebhookMetrics = WebhookMetrics(), _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await running(
@@ -120,7 +121,7 @@ struct WebhookServiceTests {
         return (endpoint, begun)
     }
 
-    private static func waiting(_ store: SQLiteStore, until isTrue: (WebhookState) -> Bool) async throws {
+    private static func waiting(_ store: SQLStore, until isTrue: (WebhookState) -> Bool) async throws {
         while try await !isTrue(store.webhook(key)), !Task.isCancelled { await Task.yield() }
     }
 

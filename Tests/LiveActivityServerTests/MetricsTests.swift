@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import JSONText
 import LiveActivityCore
+import StorageSQL
 import StorageSQLite
 import Testing
 

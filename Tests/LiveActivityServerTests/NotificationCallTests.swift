@@ -3,6 +3,7 @@ import HTTPTypes
 import JSONText
 import LiveActivityCore
 import LiveActivityServer
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -6,6 +6,7 @@ import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
 import NIOCore
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -2,6 +2,7 @@ import APNSModel
 import HTTPTypes
 import JSONText
 import LiveActivityCore
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -1,6 +1,7 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 

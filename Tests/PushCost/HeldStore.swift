@@ -1,6 +1,7 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Synchronization
 
@@ -13,10 +14,10 @@ final class HeldStore: WorkStore {
         var held: [CheckedContinuation<Void, Never>] = []
     }
 
-    let inner: SQLiteStore
+    let inner: SQLStore
     private let state = Mutex(State())
 
-    init(_ inner: SQLiteStore) {
+    init(_ inner: SQLStore) {
         self.inner = inner
     }
 

@@ -1,6 +1,7 @@
 import AllocationCounter
 import Foundation
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import TestSupport
 

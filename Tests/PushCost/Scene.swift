@@ -5,6 +5,7 @@ import LiveActivityCore
 import LiveActivityDelivery
 import LiveActivityStorage
 import Logging
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -20,7 +21,7 @@ struct Scene: Sendable {
         let directory = FileManager.default.temporaryDirectory.appending(path: "islet-cost-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = try SQLiteStore(path: directory.appending(path: "islet.sqlite").path)
+        let store = try SQLStore(path: directory.appending(path: "islet.sqlite").path)
         defer { store.close() }
         let scene = Scene(store: HeldStore(store))
         let dice = Mutex(SeededDice(seed: 11))

@@ -1,7 +1,7 @@
 package import LiveActivityCore
 package import LiveActivityStorage
 
-/// Cursors of endpoints as the tables of a store hold them: a model of the statements in `SQLiteStore`.
+/// Cursors of endpoints as the tables of a store hold them: a model of the statements in `SQLStore`.
 package struct ModelWebhooks: Sendable {
     private var places: [WebhookKey: WebhookPlace] = [:]
     private var rows: [WebhookKey: [EventNumber: WebhookDelivery]] = [:]

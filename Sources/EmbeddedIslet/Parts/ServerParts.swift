@@ -9,7 +9,8 @@ package import LiveActivityStorage
 package import LiveActivityTracing
 package import Logging
 package import ServiceLifecycle
-package import StorageSQLite
+package import StorageSQL
+import StorageSQLite
 
 /// The parts of a server and their connections, shared by `islet serve` and by programs that embed a server.
 package struct ServerParts: Sendable {
@@ -167,7 +168,7 @@ package struct ServerParts: Sendable {
     ///
     /// They stop in reverse order: first no more requests, then no more claims, then no more connections.
     package func services(
-        _ store: SQLiteStore, _ client: APNSClient,
+        _ store: SQLStore, _ client: APNSClient,
         onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
     ) -> [any Service] {
         let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }

@@ -1,6 +1,7 @@
 package import APNSModel
 import Foundation
 import GRDB
+import StorageSQL
 
 /// A copy of the database, made beside a running server or without one.
 ///
@@ -57,9 +58,9 @@ package struct BackupCopy: Sendable {
         }
         let restarts = try BackupError.translating(source) { try copy(to: temporary) }
         let summary = try BackupError.translating(temporary) { try finish(temporary, restarts, now) }
-        try FileSteps.sync(temporary)
-        try FileSteps.rename(temporary, to: target)
-        try FileSteps.sync(FileSteps.folder(of: target))
+        try BackupError.translating(target) { try FileSteps.sync(temporary) }
+        try BackupError.translating(target) { try FileSteps.rename(temporary, to: target) }
+        try BackupError.translating(target) { try FileSteps.sync(FileSteps.folder(of: target)) }
         return summary
     }
 

@@ -1,4 +1,5 @@
 import GRDB
+import StorageSQL
 
 /// An error of a backup or a restore. Its description says what to do. No existing data has changed.
 package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -32,7 +33,7 @@ package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Translates SQLite's errors, without the arguments of the statement.
+    /// Translates errors of files and of SQLite, without the arguments of the statement.
     static func translating<Value>(
         _ path: String, _ body: () throws -> Value
     ) throws(BackupError) -> Value {
@@ -40,12 +41,14 @@ package enum BackupError: Error, Sendable, Equatable, CustomStringConvertible {
             return try body()
         } catch let error as BackupError {
             throw error
+        } catch let failure as FileSteps.Failure {
+            throw .failed(failure.description)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw .notIslet(path: path)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
             throw .damaged(path: path, detail: error.message ?? "malformed")
         } catch {
-            throw .failed("\(path): \(WriterQueue.words(error))")
+            throw .failed("\(path): \(SQLError.of(error))")
         }
     }
 }

@@ -2,6 +2,7 @@ package import APNSModel
 import Foundation
 import GRDB
 import LiveActivityStorage
+import StorageSQL
 
 /// Replaces the database with a backup, and makes the backup safe first: see `BackupSafety`.
 package struct BackupRestore: Sendable {
@@ -67,7 +68,7 @@ package struct BackupRestore: Sendable {
             try prepare(temporary, startsAreKnown: startsAreKnown, at: now)
         }
         if FileSteps.exists(path) { summary.withdrawn = try withdraw(temporary, at: now) }
-        try FileSteps.sync(temporary)
+        try BackupError.translating(path) { try FileSteps.sync(temporary) }
         summary.kept = try swap(temporary, at: now)
         return summary
     }
@@ -138,14 +139,14 @@ package struct BackupRestore: Sendable {
             try foldLog()
             // The WAL of a damaged database, which could not be checkpointed, moves with it.
             for suffix in ["-wal", "-shm"] where FileSteps.exists(path + suffix) {
-                try FileSteps.rename(path + suffix, to: name + suffix)
+                try BackupError.translating(path) { try FileSteps.rename(path + suffix, to: name + suffix) }
             }
-            try FileSteps.keep(path, as: name)
+            try BackupError.translating(path) { try FileSteps.keep(path, as: name) }
             kept = name
         }
         for suffix in ["-wal", "-shm"] { FileSteps.remove(path + suffix) }
-        try FileSteps.rename(temporary, to: path)
-        try FileSteps.sync(FileSteps.folder(of: path))
+        try BackupError.translating(path) { try FileSteps.rename(temporary, to: path) }
+        try BackupError.translating(path) { try FileSteps.sync(FileSteps.folder(of: path)) }
         return kept
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import LiveActivityStorage
+package import StorageSQL
 
 /// The result of an inspection of a database, beside a running server or without one. The inspection changes nothing.
 package struct DatabaseInspection: Sendable, Equatable {
@@ -70,15 +71,9 @@ package struct DatabaseInspection: Sendable, Equatable {
         let queue = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
         defer { try? queue.close() }
         let isSmall = bytes <= Self.largestCheck
-        let needed = try queue.read { db in
-            guard try db.tableExists("token_key") else { return [TokenKeyEntry]() }
-            return try TokenKeyRegister.entries(Statements(db: db, sealing: TokenSealing(db, nil)))
-        }
-        do throws(TokenKeyProblem) {
-            // A missing ring is not a problem if no server has opened the database yet.
-            if !needed.isEmpty { _ = try TokenSealer.open(source, needed: needed) }
-        } catch {
-            tokenKeys = error
+        tokenKeys = try queue.read { db in
+            guard try db.tableExists("token_key") else { return nil }
+            return try SQLStore.problem(of: source, on: SQLiteTransaction(db))
         }
         (schema, integrity) = try queue.read { db in
             let kind: Schema =

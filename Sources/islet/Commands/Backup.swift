@@ -1,8 +1,10 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import JSONText
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The `islet backup` command, which copies the database.
@@ -24,7 +26,7 @@ struct Backup: ParsableCommand {
         let settings = try file.settings()
         let time = APNSClient.liveTime
         let start = time.monotonic()
-        let summary = try BackupCopy(of: settings.databasePath, to: target)
+        let summary = try BackupCopy(of: try settings.databaseFile(for: .backup), to: target)
             .make(overwrites: overwrite, at: time.wall())
         let tenths = ((time.monotonic() - start) / .milliseconds(100)).rounded(.up)
         if json {
@@ -63,11 +65,12 @@ struct Restore: ParsableCommand {
 
     func run() throws {
         let settings = try file.settings()
-        let summary = try BackupRestore(from: source, to: settings.databasePath)
+        let database = try settings.databaseFile(for: .restore)
+        let summary = try BackupRestore(from: source, to: database)
             .run(startsAreKnown: startsAreKnown, at: APNSClient.liveTime.wall())
-        if json { return Output.json(Self.json(summary, settings, startsAreKnown: startsAreKnown)) }
+        if json { return Output.json(Self.json(summary, database, settings.tokenKeys, startsAreKnown: startsAreKnown)) }
         Output.line(
-            "\(settings.databasePath) is the backup of \(summary.madeAt): "
+            "\(database) is the backup of \(summary.madeAt): "
                 + "\(Wording.count(summary.activities, "activity", "activities")), "
                 + Wording.count(summary.devices, "device"))
         if let kept = summary.kept { Output.line("the previous database was kept as \(kept)") }
@@ -93,17 +96,17 @@ struct Restore: ParsableCommand {
                 "phones whose person has signed out or changed since the backup are again as they were at the backup, "
                     + "until their apps report")
         }
-        if let problem = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys).tokenKeys {
+        if let problem = DatabaseInspection(of: database, tokenKeys: settings.tokenKeys).tokenKeys {
             Output.line("before you start the server: \(problem)")
         }
         Output.line(
             "start the server, and have your backend set its activities again: changes since the backup are lost")
     }
     private static func json(
-        _ summary: BackupRestore.Summary, _ settings: Settings, startsAreKnown: Bool
+        _ summary: BackupRestore.Summary, _ database: String, _ tokenKeys: TokenKeySource, startsAreKnown: Bool
     ) -> JSONObject {
         var object: JSONObject = [
-            "database": .string(settings.databasePath), "madeAt": .string(summary.madeAt.description),
+            "database": .string(database), "madeAt": .string(summary.madeAt.description),
             "activities": .number(JSONNumber(summary.activities)), "devices": .number(JSONNumber(summary.devices)),
             "startsAreKnown": .bool(startsAreKnown), "heldStarts": .number(JSONNumber(summary.heldStarts)),
             "spentAlerts": .number(JSONNumber(summary.spentAlerts)),
@@ -115,8 +118,28 @@ struct Restore: ParsableCommand {
             "keys": count(summary.withdrawn?.keys), "devices": count(summary.withdrawn?.devices),
         ]
         object["kept"] = summary.kept.map(JSONValue.string)
-        let look = DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys)
+        let look = DatabaseInspection(of: database, tokenKeys: tokenKeys)
         object["tokenKeys"] = look.tokenKeys.map { .string($0.description) }
         return object
+    }
+}
+
+extension Settings {
+    fileprivate enum FileCommand { case backup, restore }
+
+    /// Returns the path of the database.
+    ///
+    /// - Throws: `CommandError` with what to use instead, if the database is a server's.
+    fileprivate func databaseFile(for command: FileCommand) throws -> String {
+        if let path = database.path { return path }
+        switch command {
+        case .backup:
+            throw CommandError(
+                "\(database) is on PostgreSQL: use its own tools, such as pg_basebackup with an archive of its log, or "
+                    + "pg_dump --schema=islet")
+        case .restore:
+            throw CommandError(
+                "\(database) is on PostgreSQL: use its own tools, and only while no server of islet runs")
+        }
     }
 }

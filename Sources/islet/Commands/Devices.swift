@@ -1,7 +1,9 @@
 import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The `islet devices` command, for manual work on a phone.
@@ -31,8 +33,8 @@ struct Devices: AsyncParsableCommand {
             let bundleID = try settings.app(named: name, in: file.config)
             guard let id = try? DeviceID(device) else { throw CommandError("a device's id has 1 to 256 bytes") }
             // A device is read together with its tokens, which are sealed, so the store needs the token keys.
-            let store = try SQLiteStore(
-                path: settings.databasePath, access: .administration, tokenKeys: settings.tokenKeys)
+            let store = try settings.database.open(
+                for: .administration, tokenKeys: settings.tokenKeys)
             defer { store.close() }
             switch try await store.commit(RevokeCredentials(app: bundleID, id: id)) {
             case .success(let reply):

@@ -1,9 +1,11 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The `islet keys` command, which manages the API keys of backends.
@@ -39,7 +41,7 @@ struct Keys: AsyncParsableCommand {
             if let name, !(1...100).contains(name.count) || name.contains(where: \.isNewline) {
                 throw CommandError("--name is 1 to 100 characters in one line")
             }
-            let store = try SQLiteStore(path: settings.databasePath, access: .administration)
+            let store = try settings.database.open(for: .administration)
             defer { store.close() }
             var generator = SystemRandomNumberGenerator()
             let now = APNSClient.liveTime.wall()
@@ -65,7 +67,7 @@ struct Keys: AsyncParsableCommand {
         func run() async throws {
             let settings = try file.settings()
             let bundleID = try app.map { try settings.app(named: $0, in: file.config) }
-            let store = try SQLiteStore(path: settings.databasePath, access: .administration)
+            let store = try settings.database.open(for: .administration)
             defer { store.close() }
             let keys = try await store.keys().filter { bundleID == nil || $0.app == bundleID }
             let now = APNSClient.liveTime.wall()
@@ -83,7 +85,7 @@ struct Keys: AsyncParsableCommand {
         @Flag(help: "Prints JSON.") var json = false
 
         func run() async throws {
-            let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
+            let store = try file.settings().database.open(for: .administration)
             defer { store.close() }
             guard let key = try await store.key(id) else { throw CommandError("no key has the id `\(id)`") }
             let now = APNSClient.liveTime.wall()
@@ -102,7 +104,7 @@ struct Keys: AsyncParsableCommand {
         @Flag(help: "Prints JSON: everything stored about the key.") var json = false
 
         func run() async throws {
-            let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
+            let store = try file.settings().database.open(for: .administration)
             defer { store.close() }
             let now = APNSClient.liveTime.wall()
             guard try await store.revokeKey(id, at: now), let key = try await store.key(id) else {
@@ -123,7 +125,7 @@ struct Keys: AsyncParsableCommand {
 
         func run() async throws {
             let age = try Lifetime.seconds(olderThan, "--older-than", from: 0)
-            let store = try SQLiteStore(path: file.settings().databasePath, access: .administration)
+            let store = try file.settings().database.open(for: .administration)
             defer { store.close() }
             let erased = try await store.eraseKeys(overBefore: APNSClient.liveTime.wall() - age)
             Output.line(json ? #"{"erased":\#(erased)}"# : "\(erased) \(erased == 1 ? "key" : "keys") erased")

@@ -1,6 +1,8 @@
 import ArgumentParser
+import EmbeddedIslet
 import JSONText
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 extension Keys {
@@ -27,8 +29,8 @@ extension Keys {
 
         func run() async throws {
             let settings = try file.settings()
-            let store = try SQLiteStore(
-                path: settings.databasePath, access: .administration, tokenKeys: settings.tokenKeys,
+            let store = try settings.database.open(
+                for: .administration, tokenKeys: settings.tokenKeys,
                 faultPoints: try FaultInjection.points())
             defer { store.close() }
             let rotation = try TokenRotation(store)

@@ -97,7 +97,7 @@ struct Serve: AsyncParsableCommand {
     private static func serve(
         _ settings: Settings, _ parts: ServerParts, onListening: @escaping @Sendable (String) -> Void
     ) async throws {
-        let server = try IsletServer(parts: parts, database: settings.databasePath)
+        let server = try IsletServer(parts: parts, database: settings.database)
         do {
             try await server.run(signals: [.sigterm, .sigint], onListening: onListening)
         } catch let failure as LiveActivityServer.MetricsListenerFailure {

@@ -5,6 +5,7 @@ import EmbeddedIslet
 import LiveActivityCore
 import LiveActivityProviders
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The `islet webhooks` command, which reports on the endpoints that receive events.
@@ -20,14 +21,14 @@ struct Webhooks: AsyncParsableCommand {
         @Option(help: "The app's bundle id; may be left out if there is only one.") var app: String?
         @Argument(help: "The webhook's name in the configuration.") var name: String
 
-        func open() throws -> (key: WebhookKey, store: SQLiteStore) {
+        func open() throws -> (key: WebhookKey, store: SQLStore) {
             let settings = try file.settings()
             guard let text = app ?? (settings.apps.count == 1 ? settings.apps.first?.bundleID.text : nil) else {
                 throw CommandError(
                     "--app is needed: there are \(settings.apps.map(\.bundleID.text).joined(separator: ", "))")
             }
             let key = WebhookKey(try settings.app(named: text, in: file.config), name)
-            return (key, try SQLiteStore(path: settings.databasePath, access: .administration))
+            return (key, try settings.database.open(for: .administration))
         }
 
         func unknown(_ key: WebhookKey) -> CommandError {
@@ -44,7 +45,7 @@ struct Webhooks: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try file.settings()
-            let store = try SQLiteStore(path: settings.databasePath, access: .administration)
+            let store = try settings.database.open(for: .administration)
             defer { store.close() }
             let span = try await store.eventSpan()
             let known = try await store.webhooks()

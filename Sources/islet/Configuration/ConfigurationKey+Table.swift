@@ -29,12 +29,14 @@ extension ConfigurationKey {
                 + "change are read anew within 10s, and at once on SIGHUP."),
         ConfigurationKey("limits", .object(front), .group(isOptional: true), "The limits of the HTTP API."),
         ConfigurationKey(
-            "storage", .text("sqlite:path"), .defaulted(Default.storage),
-            "The database. A relative path begins at this file's folder; the database is made when it is missing."),
+            "storage", .text("sqlite:path, or postgres://user@host/database"), .defaulted(Default.storage),
+            "The database. A relative path begins at this file's folder; the file is made when it is missing. A "
+                + "PostgreSQL database must exist, and needs `tokenKeys`. Its password may stand in ~/.pgpass, or the "
+                + "whole URL in ISLET_STORAGE."),
         ConfigurationKey(
             "tokenKeys", .object(tokenKeys), .group(isOptional: true),
             "The ring of keys that push tokens are sealed under in the database. Without it the ring is the file "
-                + "beside the database whose name has `.keys` behind the database's, made with the database."),
+                + "beside a SQLite database whose name has `.keys` behind the database's, made with the database."),
         ConfigurationKey(
             "metrics", .object(metrics), .group(isOptional: true),
             "`GET /metrics`: Prometheus's text, without tokens, ids or keys, for all apps together. `metrics: false` "

@@ -4,6 +4,7 @@ import EmbeddedIslet
 import JSONText
 import LiveActivityCore
 import LiveActivityProviders
+import StorageSQL
 import StorageSQLite
 
 /// A description of a configuration in words, with warnings about unwise settings.
@@ -22,7 +23,7 @@ struct ConfigurationReport {
     var lines: [String] {
         var lines = [
             "listens on   \(listens)",
-            "stores in    \(settings.databasePath) (SQLite, \(database))",
+            "stores in    \(settings.database) (\(database))",
             "seals with   \(tokenKeys)",
         ]
         if let tracing = settings.tracing {
@@ -67,7 +68,8 @@ struct ConfigurationReport {
     }
 
     private var database: String {
-        files.mode(settings.databasePath) == nil ? "made at the first start" : "there already"
+        guard let path = settings.database.path else { return "PostgreSQL" }
+        return files.mode(path) == nil ? "SQLite, made at the first start" : "SQLite, there already"
     }
 
     private var tokenKeys: String {
@@ -221,14 +223,14 @@ struct ConfigurationReport {
                 "/listen: other machines reach the API over plain HTTP, so keys and tokens travel in the clear: set "
                     + "`tls`, or listen on 127.0.0.1 behind a proxy with TLS")
         }
-        if !files.folderIsWritable(settings.databasePath) {
+        if let path = settings.database.path, !files.folderIsWritable(path) {
             warnings.append(
-                "/storage: the folder of \(settings.databasePath) is missing or cannot be written by this user: SQLite "
+                "/storage: the folder of \(path) is missing or cannot be written by this user: SQLite "
                     + "keeps its log there")
         }
-        if let mode = files.mode(settings.databasePath), mode & 0o077 != 0 {
+        if let path = settings.database.path, let mode = files.mode(path), mode & 0o077 != 0 {
             warnings.append(
-                "/storage: others may read or write \(settings.databasePath) (mode \(Wording.mode(mode))), which holds "
+                "/storage: others may read or write \(path) (mode \(Wording.mode(mode))), which holds "
                     + "what people are shown: chmod 600")
         }
         if case .file(let path, _) = settings.tokenKeys, let mode = files.mode(path), mode & 0o077 != 0 {
@@ -236,8 +238,8 @@ struct ConfigurationReport {
                 "/tokenKeys: others may read \(path) (mode \(Wording.mode(mode))), which opens the push tokens of the "
                     + "database and its backups: chmod 600")
         }
-        if case .file(let path, _) = settings.tokenKeys, holdsRealTokens,
-            Self.folder(of: path) == Self.folder(of: settings.databasePath)
+        if case .file(let path, _) = settings.tokenKeys, holdsRealTokens, let database = settings.database.path,
+            Self.folder(of: path) == Self.folder(of: database)
         {
             warnings.append(
                 "/tokenKeys: the ring \(path) lies in the database's folder: a copy of that folder, such as a snapshot "

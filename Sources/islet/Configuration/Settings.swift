@@ -7,6 +7,7 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The checked settings of a server.
@@ -17,7 +18,7 @@ struct Settings {
     var certificates: Certificates?
     /// Limits of the HTTP API.
     var limits: LiveActivityServer.Limits
-    var databasePath: String
+    var database: DatabaseLocation
     /// Source of the keys that seal push tokens.
     var tokenKeys: TokenKeySource
     var metrics: Metrics

@@ -1,4 +1,6 @@
+import EmbeddedIslet
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 extension SettingsBuilder {
@@ -7,10 +9,20 @@ extension SettingsBuilder {
     /// A source that the configuration names must exist and be a ring. Otherwise a problem is recorded and the result
     /// is `nil`.
     func tokenKeys(
-        _ given: ConfigurationFile.TokenKeys?, _ place: String, database: String?
+        _ given: ConfigurationFile.TokenKeys?, _ place: String, database: DatabaseLocation?
     ) -> TokenKeySource? {
         switch (given?.file, given?.environment) {
-        case (nil, nil): return database.map(TokenKeySource.beside)
+        case (nil, nil):
+            guard let database else { return nil }
+            guard let path = database.path else {
+                problems.note(
+                    problem(
+                        place,
+                        "missing: with PostgreSQL, say where the keys are that seal push tokens. `islet keys new-ring` "
+                            + "prints a ring; every server of the database needs the same"))
+                return nil
+            }
+            return .beside(path)
         case (let path?, nil):
             // The message does not quote the path: it may be the ring itself.
             guard !path.contains("{"), !path.contains(where: \.isNewline) else {

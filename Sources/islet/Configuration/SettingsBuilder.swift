@@ -20,10 +20,10 @@ struct SettingsBuilder {
         let address = problems.noting { () throws(ConfigurationError) in
             try self.address(configuration.listen ?? ConfigurationKey.Default.listen, "/listen")
         }
-        let path = problems.noting { () throws(ConfigurationError) in
-            try database(configuration.storage ?? ConfigurationKey.Default.storage)
+        let database = problems.noting { () throws(ConfigurationError) in
+            try self.database(configuration.storage ?? ConfigurationKey.Default.storage)
         }
-        let tokenKeys = tokenKeys(configuration.tokenKeys, "/tokenKeys", database: path)
+        let tokenKeys = tokenKeys(configuration.tokenKeys, "/tokenKeys", database: database)
         if configuration.apps.isEmpty { problems.note(problem("/apps", "at least one app is needed")) }
         var apps: [AppSettings] = []
         var keys: [Settings.KeySettings] = []
@@ -59,9 +59,9 @@ struct SettingsBuilder {
         let idleLimit = credentialIdleLimit(configuration.keep, "/keep")
         let pace = configuration.refreshesPerSecond ?? ConfigurationKey.Default.refreshesPerSecond
         if !(1...100_000).contains(pace) { problems.note(problem("/refreshesPerSecond", "from 1 to 100000")) }
-        guard problems.all.isEmpty, let (host, port) = address, let path, let tokenKeys else { return nil }
+        guard problems.all.isEmpty, let (host, port) = address, let database, let tokenKeys else { return nil }
         return Settings(
-            host: host, port: port, certificates: certificates, limits: limits, databasePath: path,
+            host: host, port: port, certificates: certificates, limits: limits, database: database,
             tokenKeys: tokenKeys,
             metrics: metrics,
             console: configuration.console ?? ConfigurationKey.Default.console, tracing: tracing,
@@ -133,11 +133,13 @@ struct SettingsBuilder {
         return (String(host), port)
     }
 
-    private func database(_ storage: String) throws(ConfigurationError) -> String {
+    private func database(_ storage: String) throws(ConfigurationError) -> DatabaseLocation {
+        if DatabaseLocation.isURL(storage) { return .postgres(url: storage) }
         guard storage.hasPrefix("sqlite:"), storage.count > "sqlite:".count else {
-            throw problem("/storage", "`\(storage)` is not sqlite:path; SQLite is the only supported engine")
+            // The message does not quote the text, which may contain a password.
+            throw problem("/storage", "neither sqlite:path nor a URL such as postgres://islet@db.example.com/islet")
         }
-        return resolve(String(storage.dropFirst("sqlite:".count)))
+        return .sqlite(path: resolve(String(storage.dropFirst("sqlite:".count))))
     }
 
     /// Returns the path, relative to the configuration's folder.

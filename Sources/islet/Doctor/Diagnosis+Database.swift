@@ -1,9 +1,39 @@
+import EmbeddedIslet
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 extension Diagnosis {
     static func database(_ facts: DoctorFacts.DatabaseFacts) -> [Finding] {
-        let (path, look) = (facts.path, facts.inspection)
+        switch facts.look {
+        case .file(let look): file(facts.path, look)
+        case .server(let look): server(facts.path, look)
+        }
+    }
+
+    private static func server(_ place: String, _ look: DatabaseServerLook) -> [Finding] {
+        if let problem = look.problem { return [Finding(.databaseServer, "\(place): \(problem)")] }
+        var findings: [Finding] = []
+        if abs(look.clockAhead / .milliseconds(1)) > clockTolerance / .milliseconds(1) {
+            let seconds = Int((look.clockAhead / .seconds(1)).rounded())
+            let side = seconds > 0 ? "ahead of" : "behind"
+            findings.append(Finding(.databaseClock, "\(place): its clock is \(abs(seconds)) s \(side) this machine's"))
+        }
+        if let problem = look.tokenKeys {
+            findings.append(Finding(.databaseTokenKeys, "\(place): \(problem)"))
+        }
+        guard findings.isEmpty else { return findings }
+        let tables =
+            look.hasTables
+            ? "\(look.isServed ? "in use by a server" : "not in use"), \(Wording.bytes(look.bytes))"
+            : "its tables are made at the first start of the server"
+        return [Finding(.databaseServerGood, "\(place): \(look.version), \(tables)")]
+    }
+
+    /// Maximum difference of clocks that servers with NTP have.
+    private static let clockTolerance = Duration.seconds(2)
+
+    private static func file(_ path: String, _ look: DatabaseInspection) -> [Finding] {
         var findings: [Finding] = []
         func add(_ id: Finding.ID, _ detail: String) { findings.append(Finding(id, "\(path): \(detail)")) }
         if !look.folderIsWritable {

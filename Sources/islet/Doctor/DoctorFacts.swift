@@ -1,5 +1,7 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
+import StorageSQL
 import StorageSQLite
 
 /// The facts that `islet doctor` gathers. `Diagnosis` derives the findings.
@@ -25,8 +27,14 @@ struct DoctorFacts {
     }
 
     struct DatabaseFacts {
+        /// What was found, which depends on what the database is.
+        enum Look {
+            case file(DatabaseInspection)
+            case server(DatabaseServerLook)
+        }
+
         var path: String
-        var inspection: DatabaseInspection
+        var look: Look
     }
 
     struct ContractFacts: Sendable {

@@ -1,7 +1,9 @@
 import APNSModel
+import EmbeddedIslet
 import JSONText
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// A check that running activities fit the configured contracts, because a new contract does not change states that
@@ -14,18 +16,25 @@ enum DriftLook {
     static let mostPages = 20
 
     /// Returns the facts of each type with a contract, or `nil` if the database cannot be opened.
-    static func facts(_ settings: Settings, _ look: DatabaseInspection) async -> [DoctorFacts.ContractFacts]? {
+    static func facts(
+        _ settings: Settings, _ look: DoctorFacts.DatabaseFacts.Look
+    ) async -> [DoctorFacts.ContractFacts]? {
         let types = settings.apps.flatMap { app in
             app.types.values.sorted { $0.name < $1.name }.compactMap { type in
                 type.contract.map { (app: app.bundleID, name: type.name, contract: $0) }
             }
         }
         // A database of another version must first be opened by the server.
-        guard !types.isEmpty, look.exists, look.schema == .current else { return [] }
-        if case .damaged = look.integrity { return nil }
-        guard look.problem == nil, look.folderIsWritable,
-            let store = try? SQLiteStore(path: settings.databasePath, access: .administration)
-        else { return nil }
+        guard !types.isEmpty else { return [] }
+        switch look {
+        case .file(let look):
+            guard look.exists, look.schema == .current else { return [] }
+            if case .damaged = look.integrity { return nil }
+            guard look.problem == nil, look.folderIsWritable else { return nil }
+        case .server(let look):
+            guard look.problem == nil else { return nil }
+        }
+        guard let store = try? settings.database.open(for: .administration) else { return nil }
         defer { store.close() }
         var facts: [DoctorFacts.ContractFacts] = []
         for type in types {
@@ -39,7 +48,7 @@ enum DriftLook {
     }
 
     private static func fact(
-        _ store: SQLiteStore, _ app: BundleID, _ type: String, _ contract: Contract
+        _ store: SQLStore, _ app: BundleID, _ type: String, _ contract: Contract
     ) async throws(StorageError) -> DoctorFacts.ContractFacts {
         var filter = ActivityFilter(limit: most)
         (filter.type, filter.phase, filter.isNewestFirst) = (type, .active, true)

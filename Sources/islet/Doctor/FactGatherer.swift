@@ -1,7 +1,9 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import JSONText
 import LiveActivityServer
+import StorageSQL
 import StorageSQLite
 
 /// A gatherer of the facts that `islet doctor` needs. It changes nothing.
@@ -31,13 +33,11 @@ struct FactGatherer {
         var problems = examination.problems
         if let settings = examination.settings {
             problems += ConfigurationCheck.trustRoots(settings, file: file)
-            facts.database = .init(
-                path: settings.databasePath,
-                inspection: DatabaseInspection(of: settings.databasePath, tokenKeys: settings.tokenKeys))
+            facts.database = database(settings)
             let report = ConfigurationReport(settings: settings, variables: examination.variables, files: .machine)
             // The database has findings of its own, so its warnings are left out here.
             facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }
-            if let look = facts.database?.inspection { facts.contracts = await DriftLook.facts(settings, look) }
+            if let look = facts.database?.look { facts.contracts = await DriftLook.facts(settings, look) }
             facts.certificateEndsAt = settings.certificates?.expiresAt
             for key in settings.keys where scope.covers(key) { facts.routes.append(await route(key, scope)) }
         }
@@ -51,6 +51,16 @@ struct FactGatherer {
         }
         facts.clock.monotonicAdvances = time.monotonic() > begin
         return facts
+    }
+
+    private func database(_ settings: Settings) -> DoctorFacts.DatabaseFacts {
+        switch settings.database {
+        case .sqlite(let path):
+            return .init(path: path, look: .file(DatabaseInspection(of: path, tokenKeys: settings.tokenKeys)))
+        case .postgres:
+            let look = settings.database.look(tokenKeys: settings.tokenKeys) { time.wall() }
+            return .init(path: settings.database.description, look: .server(look))
+        }
     }
 
     private func route(_ settings: Settings.KeySettings, _ scope: Scope) async -> DoctorFacts.RouteFacts {

@@ -20,6 +20,9 @@ extension Finding {
         case databaseTokenKeys = "database-token-keys"
         case databaseMode = "database-mode"
         case databaseLog = "database-log"
+        case databaseServerGood = "database-server-good"
+        case databaseServer = "database-server"
+        case databaseClock = "database-clock"
 
         case contractGood = "contract-good"
         case contractDrift = "contract-drift"
@@ -170,6 +173,14 @@ extension Finding.ID {
         .databaseLog: Entry(
             .database, .warning, "the database's log (-wal) is larger than 256 MB",
             "a long-running reader keeps the log from shrinking: end that process, or restart the server"),
+        .databaseServerGood: Entry(
+            .database, .ok, "the PostgreSQL database can be used by this version"),
+        .databaseServer: Entry(
+            .database, .failed, "the PostgreSQL database cannot be reached or used",
+            "the detail says what to correct: the URL in `storage`, the server, or its settings"),
+        .databaseClock: Entry(
+            .database, .warning, "the clocks of this machine and of the PostgreSQL server differ by more than 2 s",
+            "let NTP set both clocks"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

@@ -4,13 +4,14 @@ import JSONText
 import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// A run of changes through the server's store, claims and reconciler, with a separate clock and an APNs that accepts
 /// every push.
 struct ExplainRun {
     private var stage: TrialStage
-    private var store: SQLiteStore { stage.store }
+    private var store: SQLStore { stage.store }
     private var app: AppSettings { stage.app }
     private let type: ActivityType
     private let script: ExplainScript
@@ -22,7 +23,7 @@ struct ExplainRun {
     /// Last printed reason why each phone waits.
     private var held: [String: LiveActivityCore.Reason] = [:]
 
-    init(store: SQLiteStore, app: AppSettings, type: ActivityType, script: ExplainScript, from began: UnixTime) {
+    init(store: SQLStore, app: AppSettings, type: ActivityType, script: ExplainScript, from began: UnixTime) {
         stage = TrialStage(store: store, app: app)
         self.type = type
         self.script = script

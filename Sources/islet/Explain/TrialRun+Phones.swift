@@ -1,5 +1,6 @@
 import APNSModel
 import LiveActivityCore
+import StorageSQL
 import StorageSQLite
 
 // The phones of a trial: the acts recorded that day, and the reactions to pushes.

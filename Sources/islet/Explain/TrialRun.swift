@@ -3,6 +3,7 @@ import JSONText
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// A run of a recorded day under another policy, with a separate clock.
@@ -30,7 +31,7 @@ struct TrialRun {
     private var held: [LiveActivityCore.Reason.Code: Set<TrialCardKey>] = [:]
     private var figures = DayFigures()
 
-    init(store: SQLiteStore, _ trial: PolicyTrials.Trial) {
+    init(store: SQLStore, _ trial: PolicyTrials.Trial) {
         var type = trial.type
         present = trial.app.types[type.name] ?? type
         // States were checked and their dates were converted when they were recorded, so contracts must not apply

@@ -1,6 +1,7 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The server's own claims and settlements at given instants, with an APNs that accepts every push.
@@ -14,11 +15,11 @@ struct TrialStage {
     /// Maximum number of instants in one run, and of claims at one instant.
     static let maximumSteps = 50_000
 
-    let store: SQLiteStore
+    let store: SQLStore
     let app: AppSettings
     private var claims: UInt64 = 0
 
-    init(store: SQLiteStore, app: AppSettings) {
+    init(store: SQLStore, app: AppSettings) {
         self.store = store
         self.app = app
     }

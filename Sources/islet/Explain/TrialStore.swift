@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StorageSQL
 import StorageSQLite
 
 /// A store in a temporary folder, for runs whose data is thrown away.
@@ -7,13 +8,13 @@ enum TrialStore {
     /// Runs the body with a new store, and removes its folder afterwards.
     ///
     /// Files are opened and removed on a thread that may block.
-    static func with<Value>(_ body: (SQLiteStore) async throws -> Value) async throws -> Value {
+    static func with<Value>(_ body: (SQLStore) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-trial-\(UUID().uuidString)")
-        let store: SQLiteStore
+        let store: SQLStore
         do {
             store = try await blocking {
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                return try SQLiteStore(path: folder.appendingPathComponent("trial.db").path, access: .trial)
+                return try SQLStore(path: folder.appendingPathComponent("trial.db").path, access: .trial)
             }
         } catch {
             try? await blocking { try FileManager.default.removeItem(at: folder) }

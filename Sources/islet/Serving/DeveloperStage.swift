@@ -9,6 +9,7 @@ import Logging
 import NIOHTTP1
 import OutboundHTTP
 import ServiceLifecycle
+import StorageSQL
 import StorageSQLite
 
 /// A simulator in this process, with phones of an example app, and the configuration of a server that uses it.
@@ -58,7 +59,7 @@ struct DeveloperStage {
     /// Creates the API key for the phones and for the person at the console.
     private func makeKey(_ settings: Settings, _ file: String) async throws -> String {
         guard let app = BundleID(example.bundleID) else { throw CommandError("\(example.bundleID) is no bundle id") }
-        let store = try SQLiteStore(path: settings.databasePath, tokenKeys: settings.tokenKeys)
+        let store = try settings.database.open(for: .serving, tokenKeys: settings.tokenKeys)
         defer { store.close() }
         var dice = SystemRandomNumberGenerator()
         let now = UnixTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))

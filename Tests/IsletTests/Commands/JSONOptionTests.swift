@@ -1,6 +1,7 @@
 import APNSModel
 import Foundation
 import JSONText
+import StorageSQL
 import StorageSQLite
 import Testing
 

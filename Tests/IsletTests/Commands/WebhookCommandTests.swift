@@ -2,6 +2,7 @@ import APNSModel
 import Foundation
 import JSONText
 import LiveActivityCore
+import StorageSQL
 import StorageSQLite
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
         let webhook = "{name: backend, url: 'https://a.example.com/x', secretFile: secret}"
         try folder.write(
             Sample.file(apps: "[\(Sample.app().dropLast()), webhooks: [\(webhook)]}]"), to: "islet.yaml")
-        let store = try SQLiteStore(path: folder.path("islet.db"))
+        let store = try SQLStore(path: folder.path("islet.db"))
         defer { store.close() }
         var place = try await store.webhook(Self.key).place
         _ = try await store.commit(Tell(count: 6)).get()

@@ -69,9 +69,14 @@ struct BadConfigurationTests {
             Case(Sample.file("listen: '\(listen)'"), "/listen", listen == ":8080" ? "names no host" : "host:port"))
     }
 
-    @Test(arguments: ["postgres://islet@db/islet", "islet.db", "sqlite:", "sqlite", "SQLite:islet.db"])
-    func `only SQLite keeps the state today`(_ storage: String) throws {
-        try check(Case(Sample.file("storage: '\(storage)'"), "/storage", "is not sqlite:path"))
+    @Test(arguments: ["mysql://islet@db/islet", "postgres:islet", "islet.db", "sqlite:", "sqlite", "SQLite:islet.db"])
+    func `a database is a path of SQLite or a URL of PostgreSQL`(_ storage: String) throws {
+        try check(Case(Sample.file("storage: '\(storage)'"), "/storage", "neither sqlite:path nor a URL"))
+    }
+
+    @Test(arguments: ["postgres://islet:secret@db/islet", "postgresql:///islet"])
+    func `a database of PostgreSQL has no keys beside it`(_ storage: String) throws {
+        try check(Case(Sample.file("storage: '\(storage)'"), "/tokenKeys", "with PostgreSQL, say where the keys are"))
     }
 
     private static let sandbox = "/apps/0/apns/sandbox"

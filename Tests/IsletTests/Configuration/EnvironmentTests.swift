@@ -1,6 +1,7 @@
 import APNSClient
 import APNSModel
 import Crypto
+import EmbeddedIslet
 import JSONText
 import LiveActivityCore
 import Testing
@@ -147,7 +148,7 @@ struct EnvironmentTests {
                 "ISLET_APPS_0_ACTIVITIES_0_POLICY_HIGH_WHEN_VALUES_0": "ready",
                 "ISLET_APPS_0_ACTIVITIES_0_POLICY_HIGH_WHEN_VALUES_1": "7",
             ])
-        #expect(settings.host == "::1" && settings.port == 2 && settings.databasePath == "/b.db")
+        #expect(settings.host == "::1" && settings.port == 2 && settings.database.path == "/b.db")
         // Ids that consist of digits stay texts.
         #expect(settings.keys.map(\.key.description) == ["key 1234567890 of team 12345678E9"])
         let policy = try #require(settings.apps[0].types["Order"]?.policy)

@@ -8,6 +8,7 @@ import LiveActivityCore
 import LiveActivityProviders
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 
@@ -18,7 +19,7 @@ struct GoodConfigurationTests {
         let folder = try Folder()
         let settings = try folder.load(Sample.file())
         #expect(settings.host == "127.0.0.1" && settings.port == 8080)
-        #expect(settings.databasePath == folder.path("islet.db"))
+        #expect(settings.database.path == folder.path("islet.db"))
         #expect(settings.metrics.isServed && settings.metrics.listener == nil && settings.console)
         guard case .file(let ring, isMade: true) = settings.tokenKeys else {
             Issue.record("the ring is \(settings.tokenKeys)")
@@ -109,7 +110,7 @@ struct GoodConfigurationTests {
         #expect(view.progress?.description == "/progress" && view.countdown?.description == "/eta")
         #expect(view.image?.description == "bicycle")
         #expect(settings.host == "::1" && settings.port == 9090)
-        #expect(settings.databasePath == folder.path("data/state.db"))
+        #expect(settings.database.path == folder.path("data/state.db"))
         guard case .given(_, name: "TOKEN_KEYS") = settings.tokenKeys else {
             Issue.record("the ring is \(settings.tokenKeys)")
             return
@@ -219,8 +220,18 @@ struct GoodConfigurationTests {
         #expect(settings.apps[0].types["Order"]?.policy.startAlert == nil)
     }
 
+    @Test func `a database of PostgreSQL is named without its password`() throws {
+        let storage = "postgres://islet:secret@db.example.com:5433/shop?sslmode=verify-full"
+        let settings = try Folder().load(
+            Sample.file("storage: '\(storage)'\ntokenKeys: {environment: RING}"), ["RING": TokenKeyRing.fresh().text])
+        #expect(settings.database == .postgres(url: storage))
+        let report = ConfigurationReport(settings: settings, variables: [:], files: .machine)
+        #expect(report.lines[1] == "stores in    postgres://db.example.com:5433/shop (PostgreSQL)")
+        #expect(!report.warnings.joined().contains("secret"))
+    }
+
     @Test func `an absolute path is taken as it is`() throws {
-        #expect(try Folder().load(Sample.file("storage: sqlite:/data/islet.db")).databasePath == "/data/islet.db")
+        #expect(try Folder().load(Sample.file("storage: sqlite:/data/islet.db")).database.path == "/data/islet.db")
     }
 
     @Test(

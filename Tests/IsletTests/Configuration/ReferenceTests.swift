@@ -1,5 +1,6 @@
 import APNSClient
 import Crypto
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
@@ -28,7 +29,7 @@ struct ReferenceTests {
             """)
         #expect(settings.apps == least.apps)
         #expect(settings.host == least.host && settings.port == least.port)
-        #expect((settings.databasePath as NSString).lastPathComponent == "islet.db")
+        #expect(((settings.database.path ?? "") as NSString).lastPathComponent == "islet.db")
         #expect(settings.keys.map(\.route.endpoint) == least.keys.map(\.route.endpoint))
         #expect(settings.keys.map(\.route.trustRoots) == least.keys.map(\.route.trustRoots))
     }

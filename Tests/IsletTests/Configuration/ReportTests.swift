@@ -96,7 +96,7 @@ struct ReportTests {
         let path = try folder.write(
             """
             lisen: x
-            storage: postgres://x
+            storage: mysql://x
             apps:
               - bundleID: "no id"
                 apns:

@@ -1,4 +1,5 @@
 import Foundation
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -1,8 +1,10 @@
 import APNSClient
 import APNSModel
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 
@@ -34,7 +36,7 @@ struct DiagnosisTests {
         look.integrity = .sound
         look.mode = 0o600
         look.freeBytes = 10 << 30
-        facts.database = .init(path: "islet.db", inspection: look)
+        facts.database = .init(path: "islet.db", look: .file(look))
         facts.routes = [route()]
         facts.contracts = [.init(app: facts.routes[0].app, type: "Order", looked: 7)]
         facts.certificateEndsAt = now + .seconds(100 * 86_400)
@@ -127,6 +129,22 @@ struct DiagnosisTests {
         Case(.database, .warning, "older version") { $0.database?.inspection.schema = .older },
         Case(.database, .warning, "mode 0644") { $0.database?.inspection.mode = 0o644 },
         Case(.database, .warning, "its log (-wal)") { $0.database?.inspection.logBytes = 1 << 30 },
+        Case(.database, .ok, "PostgreSQL 15.1, in use by a server") {
+            $0.database?.server = server {
+                ($0.hasTables, $0.isServed) = (true, true)
+                $0.clockAhead = .seconds(-1)
+            }
+        },
+        Case(.database, .ok, "its tables are made at the first start") { $0.database?.server = server { _ in } },
+        Case(.database, .failed, "Connection refused") {
+            $0.database?.server = server { $0.problem = "Connection refused" }
+        },
+        Case(.database, .warning, "its clock is 10 s ahead of this machine's") {
+            $0.database?.server = server { $0.clockAhead = .seconds(10) }
+        },
+        Case(.database, .failed, "lack `s-1`") {
+            $0.database?.server = server { $0.tokenKeys = .missingKeys(["s-1"], place: "islet.keys") }
+        },
         Case(
             .contract, .warning,
             "2 of 9 checked activities no longer fit the contract, for example `a`: /eta: an "
@@ -224,4 +242,25 @@ struct DiagnosisTests {
             #expect(part?["outcome"] == .string(worst))
         }
     }
+}
+
+extension DoctorFacts.DatabaseFacts {
+    /// The facts of a file.
+    fileprivate var inspection: DatabaseInspection {
+        get { if case .file(let inspection) = look { inspection } else { DatabaseInspection() } }
+        set { look = .file(newValue) }
+    }
+
+    /// The facts of a server.
+    fileprivate var server: DatabaseServerLook {
+        get { if case .server(let look) = look { look } else { DatabaseServerLook() } }
+        set { look = .server(newValue) }
+    }
+}
+
+private func server(_ change: (inout DatabaseServerLook) -> Void) -> DatabaseServerLook {
+    var look = DatabaseServerLook()
+    look.version = "PostgreSQL 15.1"
+    change(&look)
+    return look
 }

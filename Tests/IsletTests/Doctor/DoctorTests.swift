@@ -5,6 +5,7 @@ import HTTPTypes
 import JSONText
 import LoopbackServer
 import NIOCore
+import StorageSQL
 import StorageSQLite
 import Testing
 

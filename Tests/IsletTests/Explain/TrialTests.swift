@@ -2,6 +2,7 @@ import APNSModel
 import Foundation
 import JSONText
 import LiveActivityCore
+import StorageSQL
 import StorageSQLite
 import Testing
 
@@ -155,7 +156,7 @@ import Testing
             var path = ""
             do {
                 try await TrialStore.with { store in
-                    path = store.path
+                    path = try #require(store.database as? SQLiteDatabase).path
                     #expect(FileManager.default.fileExists(atPath: path))
                     if fails { throw Fault() }
                 }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import JSONText
+import StorageSQL
 import StorageSQLite
 
 @testable import islet

@@ -7,6 +7,7 @@ import LiveActivityStorage
 import LiveActivityTracing
 import Logging
 import ServiceLifecycle
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import TestSupport
@@ -38,7 +39,7 @@ final class Stage: Sendable {
                 policy.start = .appOnly
                 policy.coalescingWindow = window
             })
-        store = WatchedStore(try SQLiteStore(path: path, faultPoints: faultPoints))
+        store = WatchedStore(try SQLStore(path: path, faultPoints: faultPoints))
         self.faultPoints = faultPoints
         self.sender = sender
         self.clock = clock

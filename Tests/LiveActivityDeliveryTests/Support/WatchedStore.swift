@@ -1,6 +1,7 @@
 import APNSModel
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Synchronization
 
@@ -18,10 +19,10 @@ final class WatchedStore: WorkStore {
         var onClaim: (@Sendable () -> Void)?
     }
 
-    let inner: SQLiteStore
+    let inner: SQLStore
     private let state = Mutex(State())
 
-    init(_ inner: SQLiteStore) {
+    init(_ inner: SQLStore) {
         self.inner = inner
     }
 

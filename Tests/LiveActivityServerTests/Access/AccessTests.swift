@@ -5,6 +5,7 @@ import JSONText
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import JSONText
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 

@@ -2,6 +2,7 @@ import APNSModel
 import HTTPTypes
 import JSONText
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Testing
 

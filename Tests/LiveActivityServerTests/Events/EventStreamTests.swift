@@ -6,6 +6,7 @@ import LiveActivityAPI
 import LiveActivityCore
 import LiveActivityServer
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Testing

@@ -11,6 +11,7 @@ import LiveActivityServer
 import LiveActivityStorage
 import Logging
 import NIOCore
+import StorageSQL
 import StorageSQLite
 import Synchronization
 import Testing
@@ -101,7 +102,7 @@ struct Reply: Sendable {
 /// A server on its own database, called without a network.
 struct Fixture: Sendable {
     let server: LiveActivityServer
-    let store: SQLiteStore
+    let store: SQLStore
     let clock: TestClock
     let client: any TestClientProtocol
     let keys: [APIKeyRecord.Scope: APIKey]
@@ -133,7 +134,8 @@ struct Fixture: Sendable {
     func contents() throws -> String {
         var configuration = GRDB.Configuration()
         configuration.readonly = true
-        let queue = try DatabaseQueue(path: store.path, configuration: configuration)
+        let path = try #require(store.database as? SQLiteDatabase).path
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
         return try queue.read { db in
             let tables = try String.fetchAll(
                 db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -202,7 +204,7 @@ func withServer(
     let folder = FileManager.default.temporaryDirectory.appending(path: "islet-server-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let store = try SQLiteStore(path: folder.appending(path: "test.db").path)
+    let store = try SQLStore(path: folder.appending(path: "test.db").path)
     defer { store.close() }
     let clock = TestClock()
     var dice = SplitMix64(seed: 1)

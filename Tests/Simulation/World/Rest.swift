@@ -30,7 +30,7 @@ extension World {
         // A closed route is tried each minute.
         advance(by: 150_000)
         see(.alertsAreDue)
-        // Work deferred by a clock that was set back later waits that much longer. Only `SQLiteStore.prune` finds it;
+        // Work deferred by a clock that was set back later waits that much longer. Only `SQLStore.prune` finds it;
         // the model does not.
         let wasAhead = faults.latestTime > serverTime + .seconds(60)
         for round in 0..<4 where violations.isEmpty {

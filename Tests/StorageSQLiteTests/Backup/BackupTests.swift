@@ -8,6 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct BackupTests {
@@ -18,7 +20,7 @@ struct BackupTests {
     @Test func `a copy taken beside a server is one file, its owner's alone, and says when it was made`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord()) }).get()
             let summary = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
@@ -42,7 +44,7 @@ struct BackupTests {
     @Test func `a copy of a database that nobody serves holds what its log holds`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord()) }).get()
             // Copies the files as a killed process leaves them.
             for suffix in ["", "-wal"] {
@@ -58,7 +60,7 @@ struct BackupTests {
     @Test func `a copy taken while writers commit is a state that some commit made`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             for first in stride(from: Int64(1), through: 4_000, by: 500) {
                 _ = try await store.commit(PutRows { Self.put(first..<first + 500, &$0) }).get()
@@ -110,7 +112,7 @@ struct BackupTests {
         try await withDirectory { directory in
             func at(_ name: String) -> String { directory.appending(path: name).path }
             let path = at("islet.db")
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             try Data("kept".utf8).write(to: URL(filePath: at("there.db")))
             try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: at("text.db")))

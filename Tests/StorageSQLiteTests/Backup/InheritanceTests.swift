@@ -6,6 +6,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests that access withdrawn after a backup was made stays withdrawn when the backup is restored.
@@ -17,7 +19,7 @@ struct InheritanceTests {
     }
 
     private func register(
-        _ store: SQLiteStore, _ phone: Int, user: String? = nil, at now: UnixTime = Sample.now
+        _ store: SQLStore, _ phone: Int, user: String? = nil, at now: UnixTime = Sample.now
     ) async throws {
         var body = RegisterDevice.Body(user: Sample.user(user ?? "u\(phone)"))
         body.osVersion = OSVersion(18, 0)
@@ -30,12 +32,12 @@ struct InheritanceTests {
     /// Prepares three phones with tokens and cards, and two keys. Then runs a backup, `since`, the restore, and the
     /// body.
     private func afterRestore(
-        since: (SQLiteStore, String) async throws -> Void, damage: (String) throws -> Void = { _ in },
-        _ body: (SQLiteStore, BackupRestore.Withdrawn?) async throws -> Void
+        since: (SQLStore, String) async throws -> Void, damage: (String) throws -> Void = { _ in },
+        _ body: (SQLStore, BackupRestore.Withdrawn?) async throws -> Void
     ) async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let first = try SQLiteStore(path: path)
+            let first = try SQLStore(path: path)
             for phone in 1...3 { try await SealedPhones.tell(first, phone) }
             for id in ["kept", "revoked"] { try await first.insertKey(key(id)) }
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
@@ -43,13 +45,13 @@ struct InheritanceTests {
             first.close()
             try damage(path)
             let summary = try BackupRestore(from: copy, to: path).run(startsAreKnown: true, at: Self.later)
-            let second = try SQLiteStore(path: path)
+            let second = try SQLStore(path: path)
             defer { second.close() }
             try await body(second, summary.withdrawn)
         }
     }
 
-    private func takeAway(_ store: SQLiteStore) async throws {
+    private func takeAway(_ store: SQLStore) async throws {
         let since = Sample.now + .seconds(60)
         #expect(try await store.revokeKey("revoked", at: since))
         try await store.insertKey(key("new"))
@@ -100,7 +102,7 @@ struct InheritanceTests {
             try await takeAway(store)
         } damage: { path in
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-            try SQLiteStore(path: path).close()
+            try SQLStore(path: path).close()
         } _: { store, withdrawn in
             #expect(withdrawn == nil)
             let key = try await store.key("kept")

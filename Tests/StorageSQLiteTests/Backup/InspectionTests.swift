@@ -4,19 +4,21 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct InspectionTests {
     @Test func `a look finds whether a database is sound, whose it is, and whether it is served`() async throws {
         try await withDirectory { directory in
             func at(_ name: String) -> String { directory.appending(path: name).path }
-            let store = try SQLiteStore(path: at("islet.db"))
+            let store = try SQLStore(path: at("islet.db"))
             let served = DatabaseInspection(of: at("islet.db"), tokenKeys: .beside(at("islet.db")))
             #expect(served.exists && served.isServed && served.problem == nil && served.mode == 0o600)
             #expect(served.schema == .current && served.integrity == .sound && served.folderIsWritable)
             #expect(served.bytes + served.logBytes > 0 && (served.freeBytes ?? 0) > 0)
             // The inspection did not take the server's lock.
-            #expect(throws: (any Error).self) { _ = try SQLiteStore(path: at("islet.db")) }
+            #expect(throws: (any Error).self) { _ = try SQLStore(path: at("islet.db")) }
             _ = try BackupCopy(of: at("islet.db"), to: at("newer.db")).make(overwrites: false, at: Sample.now)
             store.close()
             #expect(!DatabaseInspection(of: at("islet.db"), tokenKeys: .beside(at("islet.db"))).isServed)
@@ -42,7 +44,7 @@ struct InspectionTests {
     @Test func `damage inside a database is found and named`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.db").path
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord()) }).get()
             let copy = directory.appending(path: "copy.db").path
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)

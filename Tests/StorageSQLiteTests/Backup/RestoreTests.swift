@@ -7,6 +7,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct RestoreTests {
@@ -15,7 +17,7 @@ struct RestoreTests {
     // MARK: - Safety
 
     /// Registers a phone that can be started, and sets an activity for it.
-    private func prepare(_ store: SQLiteStore, restart: ActivityRecord.Restart? = nil) async throws {
+    private func prepare(_ store: SQLStore, restart: ActivityRecord.Restart? = nil) async throws {
         let app = Sample.app()
         var body = RegisterDevice.Body(user: Sample.user("ann"))
         body.osVersion = OSVersion(18, 0)
@@ -31,7 +33,7 @@ struct RestoreTests {
     }
 
     private func put(
-        _ store: SQLiteStore, step: Int = 1, alert: AlertRecord.OnUnknown?, restart: ActivityRecord.Restart? = nil
+        _ store: SQLStore, step: Int = 1, alert: AlertRecord.OnUnknown?, restart: ActivityRecord.Restart? = nil
     ) async throws {
         var body = SetDesiredState.Body(state: Sample.state(step))
         body.users = [Sample.user("ann")]
@@ -49,13 +51,13 @@ struct RestoreTests {
     }
 
     /// Returns the pushes that a server would claim at that time.
-    private func claims(_ store: SQLiteStore, at now: UnixTime, node: Int64 = 2) async throws -> [PushPlan] {
+    private func claims(_ store: SQLStore, at now: UnixTime, node: Int64 = 2) async throws -> [PushPlan] {
         let apps = [Sample.bundleID: Sample.app()]
         return try await store.commit(ClaimWork(now: now, node: node, apps: apps, seed: 1)).get()
             .flights.flatMap(\.seats).map(\.plan)
     }
 
-    private func inventory(_ store: SQLiteStore, _ sequence: Int64, at now: UnixTime) async throws {
+    private func inventory(_ store: SQLStore, _ sequence: Int64, at now: UnixTime) async throws {
         _ = try await store.commit(
             ReportInventory(
                 app: Sample.app(), device: Sample.device("phone"), sequence: sequence, reports: [], now: now)
@@ -64,19 +66,19 @@ struct RestoreTests {
 
     /// Backs up the database before its first start, restores it an hour later, and runs the body.
     private func afterRestore(
-        startsAreKnown: Bool = false, prepare: (SQLiteStore) async throws -> Void,
-        _ body: (SQLiteStore, BackupRestore.Summary) async throws -> Void
+        startsAreKnown: Bool = false, prepare: (SQLStore) async throws -> Void,
+        _ body: (SQLStore, BackupRestore.Summary) async throws -> Void
     ) async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let first = try SQLiteStore(path: path)
+            let first = try SQLStore(path: path)
             try await prepare(first)
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
             // The backup does not contain the start of this card.
             #expect(try await claims(first, at: Sample.now, node: 1).map(\.kind) == [.start])
             first.close()
             let summary = try BackupRestore(from: copy, to: path).run(startsAreKnown: startsAreKnown, at: Self.later)
-            let second = try SQLiteStore(path: path)
+            let second = try SQLStore(path: path)
             defer { second.close() }
             try await body(second, summary)
         }
@@ -121,7 +123,7 @@ struct RestoreTests {
     @Test func `a start that was open in the backup may have failed and been made again: it stays open`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "a.db").path, directory.appending(path: "b.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             try await prepare(store)
             // This is the oldest start for which the start rule allowed no other start before the backup.
             let expired = Sample.now - .seconds(11 * 3600)
@@ -135,7 +137,7 @@ struct RestoreTests {
             let now = Sample.now + .seconds(2 * 3600)
             let summary = try BackupRestore(from: copy, to: path).run(startsAreKnown: false, at: now)
             #expect(summary.heldStarts == 1)
-            let restored = try SQLiteStore(path: path)
+            let restored = try SQLStore(path: path)
             defer { restored.close() }
             #expect(try await claims(restored, at: now + .seconds(11 * 3600)).isEmpty)
         }
@@ -150,7 +152,7 @@ struct RestoreTests {
         for restart in [ActivityRecord.Restart.always, .never] {
             try await withDirectory { directory in
                 let (path, copy) = (directory.appending(path: "a.db").path, directory.appending(path: "b.db").path)
-                let store = try SQLiteStore(path: path)
+                let store = try SQLStore(path: path)
                 try await prepare(store, restart: restart)
                 try await store.pool.write { db in
                     try db.execute(sql: "UPDATE instance SET state = ?", arguments: [state.rawValue])
@@ -184,7 +186,7 @@ struct RestoreTests {
     ) async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "a.db").path, directory.appending(path: "b.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             try await prepare(store)
             try await put(store, step: 2, alert: onUnknown)
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
@@ -192,7 +194,7 @@ struct RestoreTests {
             let now = Sample.now + .seconds(60)
             let summary = try BackupRestore(from: copy, to: path).run(startsAreKnown: true, at: now)
             #expect(summary.spentAlerts == spent)
-            let restored = try SQLiteStore(path: path)
+            let restored = try SQLStore(path: path)
             defer { restored.close() }
             #expect(try await claims(restored, at: now).map { $0.alertRevision > 0 } == [spent == 0])
         }
@@ -203,7 +205,7 @@ struct RestoreTests {
     @Test func `what was there is kept whole under another name, and no log of it stays`() async throws {
         try await withDirectory { directory in
             let (path, copy) = (directory.appending(path: "islet.db").path, directory.appending(path: "copy.db").path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord(1)) }).get()
             _ = try BackupCopy(of: path, to: copy).make(overwrites: false, at: Sample.now)
             _ = try await store.commit(PutRows { $0.put(Sample.deviceRecord(2)) }).get()
@@ -226,7 +228,7 @@ struct RestoreTests {
             }
             #expect(try await devices(kept) == [1, 2])
             #expect(try await devices(killed) == [1])
-            let restored = try SQLiteStore(path: killed, tokenKeys: .beside(path))
+            let restored = try SQLStore(path: killed, tokenKeys: .beside(path))
             restored.close()
             // The kept database is a backup as well, and can be restored.
             let again = try BackupRestore(from: kept, to: killed).run(startsAreKnown: false, at: Sample.now)
@@ -237,7 +239,7 @@ struct RestoreTests {
     @Test func `it takes the place of a damaged database, and of none`() async throws {
         try await withDirectory { directory in
             func at(_ name: String) -> String { directory.appending(path: name).path }
-            let store = try SQLiteStore(path: at("islet.db"))
+            let store = try SQLStore(path: at("islet.db"))
             _ = try BackupCopy(of: at("islet.db"), to: at("copy.db")).make(overwrites: false, at: Sample.now)
             store.close()
             try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: at("damaged.db")))
@@ -245,7 +247,7 @@ struct RestoreTests {
                 let summary = try BackupRestore(from: at("copy.db"), to: at(name))
                     .run(startsAreKnown: false, at: Sample.now)
                 #expect((summary.kept != nil) == (name == "damaged.db"))
-                try SQLiteStore(path: at(name), tokenKeys: .beside(at("islet.db"))).close()
+                try SQLStore(path: at(name), tokenKeys: .beside(at("islet.db"))).close()
             }
             let kept = at("damaged.db.before-restore-20261121T143200Z")
             #expect(FileManager.default.contents(atPath: kept)?.first == 0x41)
@@ -256,7 +258,7 @@ struct RestoreTests {
         try await withDirectory { directory in
             func at(_ name: String) -> String { directory.appending(path: name).path }
             let path = at("islet.db")
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             for name in ["copy", "newer", "torn"] {
                 _ = try BackupCopy(of: path, to: at(name)).make(overwrites: false, at: Sample.now)
             }

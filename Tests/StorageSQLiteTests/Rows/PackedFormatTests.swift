@@ -6,6 +6,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of the format number in packed columns. Older rows without it are read, and rows of a later version are
@@ -66,7 +68,7 @@ struct PackedFormatTests {
         try old.close()
     }
 
-    private static func bytes(_ store: SQLiteStore, _ query: String) async throws -> String? {
+    private static func bytes(_ store: SQLStore, _ query: String) async throws -> String? {
         try await store.pool.read { db in try String.fetchOne(db, sql: "SELECT lower(hex(\(query)") }
     }
 
@@ -74,7 +76,7 @@ struct PackedFormatTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
             try Self.makeOld(path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             let rows = try await AllRows(store)
             let instance = try #require(rows.rows.cards[.init(1, 5)])
@@ -119,7 +121,7 @@ struct PackedFormatTests {
                         """)
             }
             try old.close()
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             let rows = try await AllRows(store).rows.cards
             // The app's request and its own state hold until then. A phone that renews its card waits until then.
@@ -276,7 +278,7 @@ struct PackedFormatTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
             try Self.makeOld(path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             let bytes = Int64(Self.history.count)
             let (history, events) = try await store.query { sql in
@@ -300,7 +302,7 @@ struct PackedFormatTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
             try Self.makeOld(path)
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             _ = try await store.write { sql in try sql.execute(change) }
             let error = await #expect(throws: StorageError.self) { _ = try await AllRows(store) }

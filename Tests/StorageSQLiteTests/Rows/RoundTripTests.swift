@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct RoundTripTests {
@@ -18,10 +20,10 @@ struct RoundTripTests {
                 rows.fill(&draft)
             }
             _ = model.run(put)
-            let first = try SQLiteStore(path: path)
+            let first = try SQLStore(path: path)
             _ = try await first.commit(put).get()
             first.close()
-            let second = try SQLiteStore(path: path)
+            let second = try SQLStore(path: path)
             defer { second.close() }
             let stored = try await AllRows(second)
             #expect(model.rows.differences(from: stored.rows).isEmpty, "seed \(seed)")

@@ -4,6 +4,7 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct KeyRingTests {
@@ -76,7 +77,7 @@ struct KeyRingTests {
         _ path: String, _ source: TokenKeySource? = nil
     ) -> TokenKeyProblem? {
         do throws(StorageError) {
-            try SQLiteStore(path: path, tokenKeys: source).close()
+            try SQLStore(path: path, tokenKeys: source).close()
             return nil
         } catch {
             if case .tokenKeys(let problem) = error { return problem }
@@ -86,12 +87,12 @@ struct KeyRingTests {
 
     @Test func `a new database gets a ring of its owner's alone, and says so once`() throws {
         try withFolder { path in
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             #expect(store.madeTokenKeys == path + ".keys")
             store.close()
             let mode = try FileManager.default.attributesOfItem(atPath: path + ".keys")[.posixPermissions]
             #expect(mode as? Int == 0o600)
-            let again = try SQLiteStore(path: path)
+            let again = try SQLStore(path: path)
             #expect(again.madeTokenKeys == nil)
             again.close()
         }
@@ -99,7 +100,7 @@ struct KeyRingTests {
 
     @Test func `without its ring a database is not opened, and no other ring is made`() throws {
         try withFolder { path in
-            try SQLiteStore(path: path).close()
+            try SQLStore(path: path).close()
             let ring = try #require(try TokenKeyFile.ring(at: path + ".keys"))
             try FileManager.default.removeItem(atPath: path + ".keys")
             let problem = try #require(Self.opening(path))
@@ -107,7 +108,7 @@ struct KeyRingTests {
             for key in ring.keys { #expect(problem.description.contains("`\(key.id)`")) }
             #expect(!FileManager.default.fileExists(atPath: path + ".keys"))
             // Access that does not involve tokens still works.
-            try SQLiteStore(path: path, access: .administration).close()
+            try SQLStore(path: path, access: .administration).close()
             #expect(Self.opening(path, .given(ring, name: "X")) == nil)
         }
     }
@@ -115,7 +116,7 @@ struct KeyRingTests {
     @Test func `a ring that lacks a key, or has another under its name, is refused by that key's id`() throws {
         try withFolder { path in
             let ring = try TokenKeyRing.fresh().renewed()
-            try SQLiteStore(path: path, tokenKeys: .given(ring, name: "X")).close()
+            try SQLStore(path: path, tokenKeys: .given(ring, name: "X")).close()
             for key in [ring.first(.sealing), ring.first(.lookUp)].compactMap(\.self) {
                 let lacking = ring.without([key.id])
                 #expect(
@@ -137,7 +138,7 @@ struct KeyRingTests {
         mode: Int
     ) throws {
         try withFolder { path in
-            try SQLiteStore(path: path).close()
+            try SQLStore(path: path).close()
             let keys = path + ".keys"
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: keys)
             #expect(Self.opening(path) == .exposed(path: keys, mode: String(mode, radix: 8)))

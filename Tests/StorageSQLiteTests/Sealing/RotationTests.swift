@@ -6,6 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests that the keys change while the server runs and no token is lost (F4).
@@ -23,20 +25,19 @@ struct RotationTests {
     }
 
     /// Creates a database with a server, and the command that rotates its keys beside the server.
-    private func withRotation(_ body: @Sendable (String, SQLiteStore, TokenRotation) async throws -> Void) async throws
-    {
+    private func withRotation(_ body: @Sendable (String, SQLStore, TokenRotation) async throws -> Void) async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.db").path
-            let server = try SQLiteStore(path: path)
+            let server = try SQLStore(path: path)
             defer { server.close() }
-            let command = try SQLiteStore(path: path, access: .administration, tokenKeys: .beside(path))
+            let command = try SQLStore(path: path, access: .administration, tokenKeys: .beside(path))
             defer { command.close() }
             try await body(path, server, try TokenRotation(command))
         }
     }
 
     /// Repeats a call, as phones do, while the other process holds the database for longer than the server waits.
-    private static func tell(_ server: SQLiteStore, _ phone: Int, round: Int) async throws {
+    private static func tell(_ server: SQLStore, _ phone: Int, round: Int) async throws {
         for _ in 0..<20 {
             do throws(any Error) {
                 return try await SealedPhones.tell(server, phone, round: round)
@@ -94,15 +95,15 @@ struct RotationTests {
             #expect(try Self.ring(path).keys.map(\.id) == summary.inUse)
             #expect(try await rotation.retire().retired.isEmpty)
             server.close()
-            let reopened = try SQLiteStore(path: path)
+            let reopened = try SQLStore(path: path)
             #expect(before.differences(from: try await AllRows(reopened).rows) == [])
             reopened.close()
             // A backup from before the rotation needs the earlier keys.
             let missing = TokenKeyProblem.missingKeys(old.keys.map(\.id), place: path + ".keys")
             #expect(throws: StorageError.tokenKeys(missing)) {
-                _ = try SQLiteStore(path: copy, tokenKeys: .beside(path))
+                _ = try SQLStore(path: copy, tokenKeys: .beside(path))
             }
-            let restored = try SQLiteStore(path: copy, tokenKeys: .given(old, name: "X"))
+            let restored = try SQLStore(path: copy, tokenKeys: .given(old, name: "X"))
             #expect(before.differences(from: try await AllRows(restored).rows) == [])
             restored.close()
         }
@@ -192,13 +193,13 @@ struct RotationTests {
         for comes in ["server", "command"] {
             try await withDirectory { directory in
                 let path = directory.appending(path: "islet.db").path
-                let server = try SQLiteStore(path: path)
+                let server = try SQLStore(path: path)
                 try await SealedPhones.tell(server, 1)
                 let before = try await AllRows(server).rows
                 try TokenKeyFile.replace(path + ".keys", with: try Self.ring(path).renewed())
                 let ring = try Self.ring(path)
                 server.close()
-                let store = try SQLiteStore(
+                let store = try SQLStore(
                     path: path, access: comes == "server" ? .exclusive : .administration, tokenKeys: .beside(path))
                 let rotation = try TokenRotation(store)
                 let inUse = try await rotation.uses().filter(\.isInUse).map(\.id)
@@ -259,7 +260,7 @@ struct RotationTests {
             _ = try await rotation.retire()
             #expect(try Self.ring(path).keys.count == 2)
             server.close()
-            let reopened = try SQLiteStore(path: path)
+            let reopened = try SQLStore(path: path)
             defer { reopened.close() }
             #expect(rows.differences(from: try await AllRows(reopened).rows) == [])
         }
@@ -315,11 +316,11 @@ struct RotationTests {
             let path = directory.appending(path: "islet.db").path
             let old = TokenKeyRing.fresh()
             let new = try old.renewed()
-            let server = try SQLiteStore(path: path, tokenKeys: .given(old, name: "RING"))
+            let server = try SQLStore(path: path, tokenKeys: .given(old, name: "RING"))
             try await SealedPhones.tell(server, 1)
             let before = try await AllRows(server).rows
-            func rotation(_ ring: TokenKeyRing) throws -> (SQLiteStore, TokenRotation) {
-                let store = try SQLiteStore(
+            func rotation(_ ring: TokenKeyRing) throws -> (SQLStore, TokenRotation) {
+                let store = try SQLStore(
                     path: path, access: .administration, tokenKeys: .given(ring, name: "RING"))
                 return (store, try TokenRotation(store))
             }
@@ -334,7 +335,7 @@ struct RotationTests {
             }
             second.close()
             server.close()
-            let restarted = try SQLiteStore(path: path, tokenKeys: .given(new, name: "RING"))
+            let restarted = try SQLStore(path: path, tokenKeys: .given(new, name: "RING"))
             defer { restarted.close() }
             let (third, rightTime) = try rotation(new)
             defer { third.close() }

@@ -4,6 +4,8 @@ import LiveActivityCore
 import LiveActivityStorage
 import TestSupport
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Phones whose apps report tokens of every kind.
@@ -26,7 +28,7 @@ enum SealedPhones {
     }
 
     static func tell(
-        _ store: SQLiteStore, _ phone: Int, round: Int = 0, activity: String = "a"
+        _ store: SQLStore, _ phone: Int, round: Int = 0, activity: String = "a"
     ) async throws {
         let tokens = Tokens(phone, round: round)
         var body = RegisterDevice.Body(user: Sample.user("u\(phone)"))
@@ -46,7 +48,7 @@ enum SealedPhones {
         _ = try await store.commit(ReportCard(app: app, device: device, report: report, now: Sample.now)).get()
     }
 
-    static func put(_ store: SQLiteStore, _ activity: String, step: Int, phones: [Int]) async throws {
+    static func put(_ store: SQLStore, _ activity: String, step: Int, phones: [Int]) async throws {
         var body = SetDesiredState.Body(state: Sample.state(step))
         body.users = phones.map { Sample.user("u\($0)") }
         body.start = .appOnly
@@ -57,7 +59,7 @@ enum SealedPhones {
     }
 
     /// Adds many cards in one commit, each with a token and its owner.
-    static func putMany(_ store: SQLiteStore, _ count: Int) async throws {
+    static func putMany(_ store: SQLStore, _ count: Int) async throws {
         _ = try await store.commit(
             PutRows { draft in
                 for number in 1...count {

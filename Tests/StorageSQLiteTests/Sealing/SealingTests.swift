@@ -6,6 +6,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct SealingTests {
@@ -24,7 +26,7 @@ struct SealingTests {
     {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.db").path
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             for round in 0...1 {
                 for phone in 1...5 { try await SealedPhones.tell(store, phone, round: round) }
@@ -167,7 +169,7 @@ struct SealingTests {
     }
 
     /// Returns the number of rows that do not open, by table.
-    private static func unopened(_ store: SQLiteStore) async throws -> [String: Int] {
+    private static func unopened(_ store: SQLStore) async throws -> [String: Int] {
         try await store.query { sql in
             var counts: [String: Int] = [:]
             func count<Row: StoredRow>(_ type: Row.Type) throws {
@@ -221,10 +223,10 @@ struct SealingTests {
     @Test func `who has nothing to do with tokens cannot open them, nor write any`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.db").path
-            let server = try SQLiteStore(path: path)
+            let server = try SQLStore(path: path)
             defer { server.close() }
             try await SealedPhones.tell(server, 1)
-            let keys = try SQLiteStore(path: path, access: .administration)
+            let keys = try SQLStore(path: path, access: .administration)
             defer { keys.close() }
             await #expect(throws: StorageError.self) { _ = try await AllRows(keys) }
             await #expect(throws: StorageError.failed(TokenKeyProblem.notLoaded.description)) {

@@ -8,6 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct CommitTests {
@@ -145,7 +147,7 @@ struct CommitTests {
     @Test func `closing writes what waits`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let gate = store.block()
                 for number in Int64(1)...50 {
@@ -156,7 +158,7 @@ struct CommitTests {
                 store.close()
                 try await group.waitForAll()
             }
-            let reopened = try SQLiteStore(path: path)
+            let reopened = try SQLStore(path: path)
             defer { reopened.close() }
             #expect(try await AllRows(reopened).rows.lanes.count == 50)
         }

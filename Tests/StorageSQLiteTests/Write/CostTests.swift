@@ -6,6 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of costs that must not grow with the number of phones or of rows.
@@ -62,9 +64,11 @@ struct CostTests {
             }
             for (text, plan) in plans {
                 // The rows of a subquery are found by a line of their own.
+                let subqueries = plan.filter { $0.hasPrefix("CO-ROUTINE ") || $0.hasPrefix("MATERIALIZE ") }
+                    .map { "SCAN \($0.split(separator: " ", maxSplits: 1).last ?? "")" }
                 let scans = plan.filter {
                     $0.contains("SCAN") && !$0.contains("json_each") && !$0.contains("VIRTUAL TABLE")
-                        && !$0.contains("CONSTANT") && !$0.contains("SCAN (subquery")
+                        && !$0.contains("CONSTANT") && !$0.contains("SCAN (subquery") && !subqueries.contains($0)
                 }
                 #expect(scans.isEmpty, "\(text): \(scans)")
             }
@@ -74,7 +78,7 @@ struct CostTests {
     @Test func `pages of people, of held phones and of what is erased begin where the one before ended`() async throws {
         try await withStore { store in
             let pages = [
-                (SQLiteStore.pageOfPeople, "SEARCH user USING INTEGER PRIMARY KEY"),
+                (SQLStore.pageOfPeople, "SEARCH user USING INTEGER PRIMARY KEY"),
                 (Erasure.oldAnnounced, "INDEX activity_announced (run_started_at<?)"),
                 (NotificationLoader.pageOfDue, "INDEX addressee_due (notification=? AND due_at<?)"),
             ]
@@ -177,7 +181,7 @@ struct CostTests {
     }
 }
 
-extension SQLiteStore {
+extension SQLStore {
     fileprivate func totalChanges() async throws -> Int {
         try await pool.writeWithoutTransaction { db in db.totalChangesCount }
     }
@@ -231,7 +235,7 @@ final class StatementRecorder: Sendable {
     var count: Int { seen.withLock(\.count) }
     var texts: Set<String> { seen.withLock(\.texts) }
 
-    func listen(to store: SQLiteStore) async throws {
+    func listen(to store: SQLStore) async throws {
         try await store.pool.writeWithoutTransaction { db in
             db.trace(options: .statement) { event in
                 guard case .statement(let statement) = event else { return }

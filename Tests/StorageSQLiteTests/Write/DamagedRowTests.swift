@@ -6,12 +6,14 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests that an unreadable row does not stop notifications, computations or erasure.
 struct DamagedRowTests {
     /// Adds two people with a phone each, and a notification for each of them.
-    private static func notify(_ store: SQLiteStore) async throws {
+    private static func notify(_ store: SQLStore) async throws {
         for (index, name) in ["ann", "bob"].enumerated() {
             var body = RegisterDevice.Body(user: Sample.user(name))
             body.deviceToken = Sample.token(name)
@@ -29,7 +31,7 @@ struct DamagedRowTests {
         }
     }
 
-    private static func damage(_ store: SQLiteStore, _ text: String) async throws {
+    private static func damage(_ store: SQLStore, _ text: String) async throws {
         _ = try await store.write { sql in try sql.execute(text) }
     }
 
@@ -171,7 +173,7 @@ struct DamagedRowTests {
         }
     }
 
-    private static func own(_ store: SQLiteStore, _ numbers: ClosedRange<Int>, deadAt: String) async throws {
+    private static func own(_ store: SQLStore, _ numbers: ClosedRange<Int>, deadAt: String) async throws {
         try await damage(
             store,
             """
@@ -188,7 +190,7 @@ struct DamagedRowTests {
 
 extension DamagedRowTests {
     /// Adds two people with a phone each. Both wait for a computation, the first one for longer.
-    private static func ask(_ store: SQLiteStore) async throws {
+    private static func ask(_ store: SQLStore) async throws {
         for (index, name) in ["ann", "bob"].enumerated() {
             let now = Sample.now + .seconds(index)
             _ = try await store.commit(
@@ -233,11 +235,11 @@ extension DamagedRowTests {
     {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let before = try SQLiteStore(path: path)
+            let before = try SQLStore(path: path)
             try await Self.ask(before)
             before.close()
             try Self.rot(path, "UPDATE refresh SET pace = 99 WHERE user_id = 'ann'")
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             let reply = try await store.commit(Self.claim(limit: 1, node: 1)).get()
             #expect(reply.runs.map(\.user) == [Sample.user("bob")])

@@ -5,6 +5,7 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// The cost of a look at one lane of an activity with many.
@@ -68,7 +69,7 @@ struct DuePageTests {
     }
 }
 
-extension SQLiteStore {
+extension SQLStore {
     /// Plants lanes with so many phones each, up to date. Only the last lane has work now.
     fileprivate func plant(lanes: Int64, of phones: Int64, _ looks: DuePageTests.Looks) async throws {
         try await seed(phones: 1)

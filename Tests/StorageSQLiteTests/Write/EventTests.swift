@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct EventTests {
@@ -20,12 +22,12 @@ struct EventTests {
         return event
     }
 
-    private static func tell(_ store: SQLiteStore, _ events: EventRecord...) async throws {
+    private static func tell(_ store: SQLStore, _ events: EventRecord...) async throws {
         _ = try await store.commit(PutRows { draft in for event in events { draft.tell(event) } }).get()
     }
 
     private static func all(
-        _ store: SQLiteStore, of app: BundleID? = nil, _ filter: EventFilter = EventFilter(), after: EventNumber = 0,
+        _ store: SQLStore, of app: BundleID? = nil, _ filter: EventFilter = EventFilter(), after: EventNumber = 0,
         limit: Int = 1000
     ) async throws -> EventPage {
         try await store.events(of: app, filter, after: after, limit: limit)
@@ -36,7 +38,7 @@ struct EventTests {
     @Test func `numbers grow by one in the order of the commits, and go on after a restart`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            var store = try SQLiteStore(path: path)
+            var store = try SQLStore(path: path)
             #expect(try await store.eventSpan() == EventSpan(erasedThrough: 0, newest: 0))
             try await Self.tell(store, Self.event(), Self.event(.held))
             // A refused event gets no number.
@@ -50,7 +52,7 @@ struct EventTests {
             while try await store.prune(limits, at: Sample.now) {}
             #expect(try await store.eventSpan() == EventSpan(erasedThrough: 3, newest: 3))
             store.close()
-            store = try SQLiteStore(path: path)
+            store = try SQLStore(path: path)
             defer { store.close() }
             try await Self.tell(store, Self.event(.parked))
             #expect(try await Self.all(store, after: 3).events.map(\.number) == [4])

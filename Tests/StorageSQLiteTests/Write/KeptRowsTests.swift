@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests the statements of `docs/operating/retention.md` about each table's rows.
@@ -75,7 +77,7 @@ struct KeptRowsTests {
     }
 
     /// Returns the keys of all rows of the tables from which nothing is removed, by table.
-    private static func kept(_ store: SQLiteStore) async throws -> [String: Set<String>] {
+    private static func kept(_ store: SQLStore) async throws -> [String: Set<String>] {
         let tables = try document().filter { $0.left == "all" }.flatMap(\.tables)
         return try await store.query { sql in
             var kept: [String: Set<String>] = [:]
@@ -94,7 +96,7 @@ struct KeptRowsTests {
     }
 
     /// Adds a webhook, and keys of every status.
-    private static func configure(_ store: SQLiteStore, at now: UnixTime, later: UnixTime) async throws {
+    private static func configure(_ store: SQLStore, at now: UnixTime, later: UnixTime) async throws {
         _ = try await store.webhook(WebhookKey(Sample.bundleID, "backend"))
         let ends: [(id: String, at: UnixTime?)] = [
             ("good", nil), ("lasting", later), ("expired", now), ("revoked", nil),

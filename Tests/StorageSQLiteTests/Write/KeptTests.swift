@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct KeptTests {
@@ -17,7 +19,7 @@ struct KeptTests {
         try await withDirectory { directory in
             var dice = SeededDice(seed: seed)
             let path = directory.appending(path: "islet.db").path
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             var newest: [String: Revision] = [:]
             for moment in 0..<50 {
@@ -36,7 +38,7 @@ struct KeptTests {
                 for suffix in ["", "-wal", ".keys"] where FileManager.default.fileExists(atPath: path + suffix) {
                     try FileManager.default.copyItem(atPath: path + suffix, toPath: left + suffix)
                 }
-                let found = try SQLiteStore(path: left)
+                let found = try SQLStore(path: left)
                 for (name, revision) in newest {
                     let state = try await found.activity(Sample.bundleID, Sample.activityID(name))
                     #expect(state?.record.revision == revision, "seed \(seed), moment \(moment), \(name)")

@@ -6,6 +6,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct OpeningTests {
@@ -41,18 +43,18 @@ struct OpeningTests {
             let snapshot = try store.pool.makeSnapshot()
             try await snapshot.read { db in _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM blob") }
             try await write(24)
-            #expect(try logBytes() > SQLiteStore.logBytes)
+            #expect(try logBytes() > SQLiteDatabase.logBytes)
             try snapshot.close()
             // One commit copies the log into the database, and the next one begins it anew.
             try await write(3)
-            #expect(try logBytes() <= SQLiteStore.logBytes)
+            #expect(try logBytes() <= SQLiteDatabase.logBytes)
         }
     }
 
     @Test func `after a crash everything that was answered is there`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             for seed in UInt64(1)...5 {
                 _ = try await store.commit(
@@ -67,7 +69,7 @@ struct OpeningTests {
             for suffix in ["", "-wal", ".keys"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
             }
-            let reopened = try SQLiteStore(path: copy)
+            let reopened = try SQLStore(path: copy)
             defer { reopened.close() }
             let rows = try await AllRows(reopened).rows
             #expect(rows.lanes.keys.sorted() == [1, 2, 3, 4, 5] && rows.devices.keys.sorted() == [1, 2, 3, 4, 5])
@@ -81,11 +83,11 @@ struct OpeningTests {
             let before = try DatabaseQueue(path: path)
             try Schema.migrator.migrate(before, upTo: first)
             try before.close()
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
-            let new = try SQLiteStore(path: directory.appending(path: "new.sqlite").path)
+            let new = try SQLStore(path: directory.appending(path: "new.sqlite").path)
             defer { new.close() }
-            func schema(_ store: SQLiteStore) async throws -> [String] {
+            func schema(_ store: SQLStore) async throws -> [String] {
                 try await store.pool.read { db in
                     try String.fetchAll(db, sql: "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY name")
                 }
@@ -95,11 +97,11 @@ struct OpeningTests {
         }
     }
 
-    @Test(arguments: [SQLiteStore.Access.exclusive, .administration])
-    func `nobody but its owner reads the database, its log and its index`(access: SQLiteStore.Access) async throws {
+    @Test(arguments: [SQLiteDatabase.Access.exclusive, .administration])
+    func `nobody but its owner reads the database, its log and its index`(access: SQLiteDatabase.Access) async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let store = try SQLiteStore(path: path, access: access)
+            let store = try SQLStore(path: path, access: access)
             defer { store.close() }
             try await store.insertKey(
                 APIKeyRecord(
@@ -115,10 +117,10 @@ struct OpeningTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
             let link = directory.appending(path: "link.sqlite").path
-            let server = try SQLiteStore(path: path)
+            let server = try SQLStore(path: path)
             defer { server.close() }
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            #expect(throws: StorageError.inUse(path: link)) { _ = try SQLiteStore(path: link, patience: .zero) }
+            #expect(throws: StorageError.inUse(path: link)) { _ = try SQLStore(path: link, patience: .zero) }
         }
     }
 
@@ -128,7 +130,7 @@ struct OpeningTests {
         try await withDirectory { directory in
             let (path, link) = (directory.appending(path: "a.db").path, directory.appending(path: "link.db").path)
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: link, patience: .zero) }
+            let error = #expect(throws: StorageError.self) { _ = try SQLStore(path: link, patience: .zero) }
             #expect(error?.description.contains("is a broken link") == true)
             #expect(!FileManager.default.fileExists(atPath: path))
         }
@@ -149,9 +151,9 @@ struct OpeningTests {
     @Test func `a second process is refused until the first is done, but may manage keys meanwhile`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let server = try SQLiteStore(path: path)
-            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path, patience: .zero) }
-            let keys = try SQLiteStore(path: path, access: .administration)
+            let server = try SQLStore(path: path)
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLStore(path: path, patience: .zero) }
+            let keys = try SQLStore(path: path, access: .administration)
             var key = APIKeyRecord(
                 id: "k1", app: Sample.bundleID, scope: .backend, secretHash: [1, 2, 3], createdAt: Sample.now)
             key.name = "the shop"
@@ -169,18 +171,18 @@ struct OpeningTests {
             #expect(try await server.key("k2") == nil)
             keys.close()
             // The store that manages keys did not take the server's lock.
-            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLiteStore(path: path, patience: .zero) }
+            #expect(throws: StorageError.inUse(path: path)) { _ = try SQLStore(path: path, patience: .zero) }
             server.close()
-            try SQLiteStore(path: path).close()
+            try SQLStore(path: path).close()
         }
     }
 
     @Test func `keys can be made before a server has ever run`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            let keys = try SQLiteStore(path: path, access: .administration)
+            let keys = try SQLStore(path: path, access: .administration)
             #expect(try await keys.keys().isEmpty)
-            let server = try SQLiteStore(path: path)
+            let server = try SQLStore(path: path)
             try await server.check()
             server.close()
             keys.close()
@@ -191,7 +193,7 @@ struct OpeningTests {
         try await withDirectory { directory in
             let path = directory.appending(path: "notes.txt").path
             try Data(repeating: 0x41, count: 4096).write(to: URL(filePath: path))
-            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+            let error = #expect(throws: StorageError.self) { _ = try SQLStore(path: path) }
             #expect(error?.description.contains("is not a SQLite database") == true)
             #expect(error?.description.contains("restore a backup") == true)
         }
@@ -200,19 +202,19 @@ struct OpeningTests {
     @Test func `a database of a newer version is left alone`() async throws {
         try await withDirectory { directory in
             let path = directory.appending(path: "islet.sqlite").path
-            try SQLiteStore(path: path).close()
+            try SQLStore(path: path).close()
             try DatabaseQueue(path: path).write { db in
                 try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 of next year')")
             }
-            let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+            let error = #expect(throws: StorageError.self) { _ = try SQLStore(path: path) }
             #expect(error?.description.contains("newer version") == true)
             // The lock was released.
-            #expect(throws: StorageError.self) { _ = try SQLiteStore(path: path) }
+            #expect(throws: StorageError.self) { _ = try SQLStore(path: path) }
         }
     }
 
     @Test func `a directory that does not exist is named`() {
-        let error = #expect(throws: StorageError.self) { _ = try SQLiteStore(path: "/nowhere/at/all/islet.sqlite") }
+        let error = #expect(throws: StorageError.self) { _ = try SQLStore(path: "/nowhere/at/all/islet.sqlite") }
         #expect(error?.description.contains("/nowhere/at/all/islet.sqlite") == true)
     }
 }

@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// The cost of an outage for activities of one phone each, whose lanes wait for a route.
@@ -101,7 +103,7 @@ struct OutageTests {
     }
 }
 
-extension SQLiteStore {
+extension SQLStore {
     /// Adds activities of one phone each that shows an old state.
     fileprivate func plantOrders(_ count: Int) async throws {
         for number in 1...count {

@@ -7,6 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of claims that a transaction makes of the work that its commands make due.
@@ -36,14 +38,14 @@ struct OwnClaimTests {
         func over() async { while state.withLock({ $0.ended.count < $0.begun }) { await Task.yield() } }
     }
 
-    private func offer(_ store: SQLiteStore, pushes: Int = 8000) -> Offers {
+    private func offer(_ store: SQLStore, pushes: Int = 8000) -> Offers {
         let offers = Offers()
         store.claimAtOnce(from: { [app, later] in offers.claim(app, at: later, pushes: pushes) })
         return offers
     }
 
     /// Adds people with a phone and an activity each, whose first state was sent and settled.
-    private func prepare(_ store: SQLiteStore, _ names: [String] = ["a", "b"]) async throws {
+    private func prepare(_ store: SQLStore, _ names: [String] = ["a", "b"]) async throws {
         for (index, name) in names.enumerated() {
             var body = RegisterDevice.Body(user: Sample.user(name))
             body.osVersion = OSVersion(18, 0)

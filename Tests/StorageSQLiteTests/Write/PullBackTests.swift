@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of times that were deferred by a clock that was hours ahead, once it is right again.

@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// The cost of reads against the size of what they read from. A page costs its own rows, however many there are.
@@ -14,9 +16,9 @@ struct ReadSizeTests {
     private struct Read: Sendable {
         let name: String
         let rows: Int
-        let run: @Sendable (SQLiteStore) async throws -> Int
+        let run: @Sendable (SQLStore) async throws -> Int
 
-        init(_ name: String, _ rows: Int, _ run: @escaping @Sendable (SQLiteStore) async throws -> Int) {
+        init(_ name: String, _ rows: Int, _ run: @escaping @Sendable (SQLStore) async throws -> Int) {
             self.name = name
             self.rows = rows
             self.run = run
@@ -96,7 +98,7 @@ struct ReadSizeTests {
     }
 }
 
-extension SQLiteStore {
+extension SQLStore {
     /// Copies the first row of each table, as if there were many activities, phones, people and events. The first
     /// activity has all phones, and the first person is in all activities.
     fileprivate func copyRows(to count: Int) async throws {

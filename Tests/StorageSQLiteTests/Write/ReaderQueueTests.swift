@@ -4,6 +4,8 @@ import GRDB
 import Synchronization
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 struct ReaderQueueTests {
@@ -18,9 +20,10 @@ struct ReaderQueueTests {
                     if "\(event)".hasPrefix("BEGIN DEFERRED") { begun.add() }
                 }
             }
-            let pool = try DatabasePool(path: directory.appending(path: "a.db").path, configuration: configuration)
+            let path = directory.appending(path: "a.db").path
+            let pool = try DatabasePool(path: path, configuration: configuration)
             try await pool.write { db in try db.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
-            let queue = ReaderQueue(pool)
+            let queue = ReaderQueue(SQLiteDatabase(path: path, pool: pool))
             let before = begun.count
             // Both groups are held, so the next reads wait.
             let gates = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
@@ -43,8 +46,8 @@ struct ReaderQueueTests {
                     group.addTask {
                         await withCheckedContinuation { continuation in
                             queue.submit { result in
-                                let value = try? result.get()
-                                let read = value.flatMap { try? Int.fetchOne($0, sql: "SELECT a FROM t") }
+                                let connection = try? result.get() as? SQLiteTransaction
+                                let read = connection.flatMap { try? Int.fetchOne($0.db, sql: "SELECT a FROM t") }
                                 continuation.resume(returning: read)
                             }
                             submit.yield()
@@ -67,8 +70,9 @@ struct ReaderQueueTests {
 
     @Test func `without a database each read learns why`() async throws {
         try await withDirectory { directory in
-            let pool = try DatabasePool(path: directory.appending(path: "a.db").path)
-            let queue = ReaderQueue(pool)
+            let path = directory.appending(path: "a.db").path
+            let pool = try DatabasePool(path: path)
+            let queue = ReaderQueue(SQLiteDatabase(path: path, pool: pool))
             try pool.close()
             for _ in 0..<3 {
                 let isFailure = await withCheckedContinuation { continuation in

@@ -5,6 +5,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of the search for activities with recent changes.
@@ -65,9 +67,9 @@ struct RecentActivityTests {
     @Test func `a store for a trial waits for no disk, and any other does`() async throws {
         try await withStore { store in
             let path = store.path + "-trial"
-            let trial = try SQLiteStore(path: path, access: .trial)
+            let trial = try SQLStore(path: path, access: .trial)
             defer { trial.close() }
-            func synchronous(_ store: SQLiteStore) async throws -> Int? {
+            func synchronous(_ store: SQLStore) async throws -> Int? {
                 try await store.pool.writeWithoutTransaction { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
             }
             #expect(try await synchronous(trial) == 0)

@@ -7,6 +7,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests of the store's statistics about its own work.
@@ -81,7 +83,7 @@ struct StatisticsTests {
             release.wait()
         }
         try await withDirectory { directory in
-            let store = try SQLiteStore(path: directory.appending(path: "islet.sqlite").path, faultPoints: points)
+            let store = try SQLStore(path: directory.appending(path: "islet.sqlite").path, faultPoints: points)
             defer { store.close() }
             async let reply = store.commit(CostTests.put(step: 1))
             for await _ in reached.stream { break }
@@ -155,7 +157,7 @@ struct StatisticsTests {
         }
     }
 
-    private static func logBytes(_ store: SQLiteStore) throws -> Int {
+    private static func logBytes(_ store: SQLStore) throws -> Int {
         try URL(fileURLWithPath: store.path + "-wal").resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
 

@@ -6,6 +6,8 @@ import LiveActivityStorage
 import TestSupport
 import Testing
 
+@testable import StorageConformance
+@testable import StorageSQL
 @testable import StorageSQLite
 
 /// Tests that the owner of a token's value is remembered as long as it is needed, and no longer.
@@ -13,21 +15,21 @@ struct TokenMemoryTests {
     private static let app = Sample.app()
     private static let phone = Sample.device("phone")
 
-    private static func number(_ store: SQLiteStore, _ text: String) async throws -> Int64 {
+    private static func number(_ store: SQLStore, _ text: String) async throws -> Int64 {
         try await store.query { sql in try sql.number(text) ?? 0 }
     }
 
-    private static func owners(_ store: SQLiteStore) async throws -> Int64 {
+    private static func owners(_ store: SQLStore) async throws -> Int64 {
         try await number(store, "SELECT count(*) FROM token_owner")
     }
 
-    private static func prune(_ store: SQLiteStore, at now: UnixTime) async throws {
+    private static func prune(_ store: SQLStore, at now: UnixTime) async throws {
         for _ in 1...10_000 where try await !store.prune(PruneLimits(), at: now) { return }
         Issue.record("there is always more")
     }
 
     private static func register(
-        _ store: SQLiteStore, _ device: DeviceID = phone, user: String = "ann", token: String? = nil,
+        _ store: SQLStore, _ device: DeviceID = phone, user: String = "ann", token: String? = nil,
         at now: UnixTime = Sample.now, key: DeviceKey = 7
     ) async throws {
         var body = RegisterDevice.Body(user: Sample.user(user))
@@ -39,7 +41,7 @@ struct TokenMemoryTests {
     }
 
     private static func registerStart(
-        _ store: SQLiteStore, _ token: String, _ device: DeviceID = phone, at now: UnixTime = Sample.now
+        _ store: SQLStore, _ token: String, _ device: DeviceID = phone, at now: UnixTime = Sample.now
     ) async throws {
         _ = try await store.commit(
             RegisterPushToStartToken(app: app, id: device, type: "order", token: Sample.token(token), now: now)
@@ -47,7 +49,7 @@ struct TokenMemoryTests {
     }
 
     private static func report(
-        _ store: SQLiteStore, _ card: String, _ state: CardReport.State = .active, of activity: String = "a",
+        _ store: SQLStore, _ card: String, _ state: CardReport.State = .active, of activity: String = "a",
         token: String? = nil, on device: DeviceID = phone, at now: UnixTime = Sample.now
     ) async throws {
         var report = CardReport(localID: Sample.local(card), type: Sample.type(), state: state)
@@ -57,7 +59,7 @@ struct TokenMemoryTests {
     }
 
     private static func put(
-        _ store: SQLiteStore, _ activity: String = "a", users: [String] = ["ann"], at now: UnixTime = Sample.now
+        _ store: SQLStore, _ activity: String = "a", users: [String] = ["ann"], at now: UnixTime = Sample.now
     ) async throws {
         var body = SetDesiredState.Body(state: Sample.state(1))
         body.users = users.map(Sample.user)
@@ -169,7 +171,7 @@ struct TokenMemoryTests {
                 }
             }
             try before.close()
-            let store = try SQLiteStore(path: path)
+            let store = try SQLStore(path: path)
             defer { store.close() }
             try await Self.prune(store, at: Sample.now)
             let left = try await store.query { sql in
@@ -274,7 +276,7 @@ struct TokenMemoryTests {
 
     /// Makes a random call on the phone's own authority, mostly with new names.
     private static func harm(
-        _ dice: inout SeededDice, _ app: AppSettings, _ types: [ActivityType], _ now: UnixTime, in store: SQLiteStore
+        _ dice: inout SeededDice, _ app: AppSettings, _ types: [ActivityType], _ now: UnixTime, in store: SQLStore
     ) -> @Sendable () async -> Void {
         let reporter = Reporter.person(Sample.user("eve"))
         func card() -> CardReport {

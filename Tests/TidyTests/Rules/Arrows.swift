@@ -24,9 +24,16 @@ enum Arrows {
             "UserNotifications",
         ],
         "LiveActivityStorage": ["LiveActivityCore", "APNSModel"],
+        "StorageSQL": [
+            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "Crypto", "Foundation", "Dispatch",
+            "Synchronization", "Glibc", "Musl", "Darwin",
+        ],
         "StorageSQLite": [
-            "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite", "Crypto",
-            "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
+            "StorageSQL", "LiveActivityStorage", "LiveActivityCore", "APNSModel", "JSONText", "GRDB", "GRDBSQLite",
+            "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
+        ],
+        "StoragePostgreSQL": [
+            "CLibPQ", "StorageSQL", "LiveActivityStorage", "Dispatch", "Foundation", "Synchronization",
         ],
         "PeerIdentity": ["NIOCore", "NIOTLS", "NIOSSL"],
         "OutboundHTTP": [
@@ -76,7 +83,8 @@ enum Arrows {
         ],
         "EmbeddedIslet": [
             "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
-            "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "Tracing", "StorageSQLite",
+            "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "Tracing", "StorageSQL",
+            "StorageSQLite", "StoragePostgreSQL",
             "ServiceLifecycle", "UnixSignals", "Logging", "Synchronization",
         ],
         "NextUp": [
@@ -97,7 +105,7 @@ enum Arrows {
             "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "OrderTracking",
-            "OutboundHTTP", "Pager", "StorageSQLite", "XcodeProjects",
+            "OutboundHTTP", "Pager", "StorageSQL", "StorageSQLite", "XcodeProjects",
             "ArgumentParser", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",

@@ -5,6 +5,7 @@ import Foundation
 import JSONText
 import LiveActivityCore
 import LiveActivityStorage
+import StorageSQL
 import StorageSQLite
 
 /// The `islet bench store` command, which measures the storage engine alone, in this process.
@@ -49,7 +50,7 @@ struct StoreLoad: Sendable {
 
     func run(beside probe: SyncProbe) async throws -> StoreRow {
         guard let app = BundleID(DemoStage.bundleID) else { throw CommandError("the bundle id is not one") }
-        let store = try SQLiteStore(path: path)
+        let store = try SQLStore(path: path)
         defer { store.close() }
         let (before, counted) = (try ProcessUse(of: getpid()), try await store.statistics())
         let begin = ContinuousClock.now
@@ -77,7 +78,7 @@ struct StoreLoad: Sendable {
     ///
     /// - Returns: Duration of each write in milliseconds.
     private static func write(
-        _ store: SQLiteStore, _ app: BundleID, _ writer: Int, until end: ContinuousClock.Instant
+        _ store: SQLStore, _ app: BundleID, _ writer: Int, until end: ContinuousClock.Instant
     ) async throws -> [Double] {
         let id = try ActivityID("order-\(writer)")
         let time = APNSClient.liveTime

@@ -1,0 +1,118 @@
+package import APNSModel
+package import LiveActivityStorage
+package import StorageSQL
+import StorageSQLite
+
+#if PostgreSQL
+    import StoragePostgreSQL
+#endif
+
+/// Where a server keeps its data. The rest of the program does not know which database it is.
+package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
+    /// A SQLite file.
+    case sqlite(path: String)
+    /// A PostgreSQL database, as a URL of libpq. It may contain a password.
+    case postgres(url: String)
+
+    /// What a process does with the database.
+    package enum Use: Sendable {
+        /// Serves it, as the only process that does.
+        case serving
+        /// Manages it, beside a server or without one.
+        case administration
+    }
+
+    /// Takes a URL of PostgreSQL; any other text is a path.
+    package init(_ text: String) {
+        self = Self.isURL(text) ? .postgres(url: text) : .sqlite(path: text)
+    }
+
+    package static func isURL(_ text: String) -> Bool {
+        text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+    }
+
+    /// Path of the file, or the server's host and database. Never a password.
+    package var description: String {
+        switch self {
+        case .sqlite(let path): path
+        case .postgres(let url):
+            #if PostgreSQL
+                PostgresInspection.place(of: url)
+            #else
+                "a PostgreSQL database"
+            #endif
+        }
+    }
+
+    /// Path of the SQLite file; `nil` for a server.
+    package var path: String? {
+        if case .sqlite(let path) = self { path } else { nil }
+    }
+
+    /// Opens the store.
+    ///
+    /// - Parameter tokenKeys: The source of the keys that seal tokens. With `nil`, a serving process uses the ring
+    ///   beside a SQLite file, and any other works without tokens.
+    /// - Throws: `StorageError.cannotOpen` also if this build has no PostgreSQL, or if it is to be served without keys.
+    package func open(
+        for use: Use, tokenKeys: TokenKeySource? = nil, faultPoints: FaultPoints = FaultPoints()
+    ) throws(StorageError) -> SQLStore {
+        switch self {
+        case .sqlite(let path):
+            return try SQLStore(
+                path: path, access: use == .serving ? .exclusive : .administration, tokenKeys: tokenKeys,
+                faultPoints: faultPoints)
+        case .postgres(let url):
+            #if PostgreSQL
+                if use == .serving, tokenKeys == nil {
+                    throw .cannotOpen("\(self): name the keys that seal push tokens: no file lies beside a server")
+                }
+                return try SQLStore(
+                    postgres: url, access: use == .serving ? .exclusive : .administration, tokenKeys: tokenKeys,
+                    faultPoints: faultPoints)
+            #else
+                throw .cannotOpen("this build of islet has no PostgreSQL: build it with the package trait PostgreSQL")
+            #endif
+        }
+    }
+}
+
+/// What a database server says of itself.
+package struct DatabaseServerLook: Sendable {
+    /// Reason why the database cannot be used.
+    package var problem: String?
+    /// Reason why the configured keys do not open its tokens.
+    package var tokenKeys: TokenKeyProblem?
+    /// Product and version.
+    package var version = ""
+    /// `true` if a server of islet has made its tables.
+    package var hasTables = false
+    /// `true` if a server uses the database now.
+    package var isServed = false
+    package var bytes: Int64 = 0
+    /// What the server's clock is ahead of this machine's.
+    package var clockAhead = Duration.zero
+
+    package init() {}
+}
+
+extension DatabaseLocation {
+    /// Looks at a database server, and changes nothing.
+    package func look(tokenKeys: TokenKeySource, time: () -> UnixTime) -> DatabaseServerLook {
+        var look = DatabaseServerLook()
+        #if PostgreSQL
+            guard case .postgres(let url) = self else { return look }
+            let found = PostgresInspection(of: url, tokenKeys: tokenKeys) { time().milliseconds }
+            look.problem = found.problem
+            look.tokenKeys = found.tokenKeys
+            look.version = "PostgreSQL \(found.version)"
+            look.hasTables = found.hasTables
+            look.isServed = found.isServed
+            look.bytes = found.bytes
+            look.clockAhead = .milliseconds(found.clockAhead)
+        #else
+            look.problem = "this build of islet has no PostgreSQL: build it with the package trait PostgreSQL"
+        #endif
+        return look
+    }
+}

@@ -1,0 +1,47 @@
+import StorageSQL
+
+/// What keeps a process from writing after another has taken the database over.
+///
+/// One row holds the *epoch* of the process that may write, and the number of its last transaction. Each transaction
+/// first writes its number into the row of its epoch, and fails if the epoch has ended. So a takeover, which raises the
+/// epoch, waits until an open transaction ends; and whoever asks what became of a transaction waits likewise.
+enum PostgresFence {
+    static let table = """
+        CREATE TABLE writer (
+            app text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, last_group bigint NOT NULL, looks bigint NOT NULL
+        ) WITH (fillfactor = 10);
+        INSERT INTO writer VALUES ('*', 0, 0, 0)
+        """
+
+    static let function = """
+        CREATE FUNCTION fence(its_epoch bigint, its_group bigint) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            UPDATE writer SET last_group = its_group WHERE app = '*' AND epoch = its_epoch;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'another process has taken the database over' USING ERRCODE = 'IS001';
+            END IF;
+        END
+        $$
+        """
+
+    /// Begins a transaction of an epoch.
+    static let check = "SELECT fence($1, $2)"
+    /// Begins a transaction beside the process that may write: waits until that has none.
+    static let wait = "SELECT 1 FROM writer WHERE app = '*' FOR UPDATE"
+    /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.
+    static let look = "UPDATE writer SET looks = looks + 1 WHERE app = '*' AND epoch = ? RETURNING last_group"
+
+    /// Begins a new epoch, after which no transaction of an earlier one is committed.
+    static func takeOver(_ session: PostgresSession) throws -> Int64 {
+        var epoch: Int64?
+        let connection = PostgresTransaction(session, PostgresTransaction.Texts())
+        try session.send("BEGIN", PostgresParameters())
+        try connection.query(
+            "UPDATE writer SET epoch = epoch + 1, last_group = 0 WHERE app = '*' RETURNING epoch", []
+        ) { epoch = $0.number }
+        try session.send("COMMIT", PostgresParameters())
+        try session.receive(isEnd: true)
+        guard let epoch else { throw PostgresError.refused("the table `writer` has no row: restore a backup") }
+        return epoch
+    }
+}

@@ -1,0 +1,59 @@
+package import LiveActivityStorage
+package import StorageSQL
+
+/// What a PostgreSQL database says of itself. Looking changes nothing.
+package struct PostgresInspection: Sendable {
+    /// Reason why the database cannot be used.
+    package var problem: String?
+    /// The server's version, as `15.18 (Debian 15.18-0+deb12u1)`.
+    package var version = ""
+    /// `true` if a server of islet has made its tables.
+    package var hasTables = false
+    /// `true` if a server uses the database now.
+    package var isServed = false
+    package var bytes: Int64 = 0
+    /// Reason why the given keys do not open its tokens.
+    package var tokenKeys: TokenKeyProblem?
+    /// What the server's clock is ahead of the given time, in milliseconds.
+    package var clockAhead: Int64 = 0
+
+    /// Returns host, port and database of a URL, without user and password.
+    package static func place(of url: String) -> String {
+        PostgresServer(url: url, limits: PostgresLimits(), onStatement: {}).place
+    }
+
+    /// Looks at a database.
+    ///
+    /// - Parameter milliseconds: This machine's time when asked, in milliseconds since 1970.
+    package init(of url: String, tokenKeys source: TokenKeySource, time milliseconds: () -> Int64) {
+        let server = PostgresServer(url: url, limits: PostgresLimits(), onStatement: {})
+        do {
+            let session = try server.connect(for: server.limits.opening)
+            try PostgresSchema.check(session)
+            let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
+            let before = milliseconds()
+            var now: Int64 = 0
+            try transaction.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", []) {
+                now = $0.number
+            }
+            // The answer was made at some time between the two.
+            clockAhead = now - (before + milliseconds()) / 2
+            try transaction.query("SELECT current_setting('server_version')", []) { version = $0.text(0) }
+            try transaction.query("SELECT pg_database_size(current_database())", []) { bytes = $0.number }
+            hasTables = try PostgresSchema.foundVersion(transaction) > 0
+            try transaction.query(
+                """
+                SELECT count(*) FROM pg_locks
+                WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = ?
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """, [.int(PostgresLock.serving)]
+            ) { isServed = $0.number > 0 }
+            if hasTables { tokenKeys = try SQLStore.problem(of: source, on: transaction) }
+            try session.receive(isEnd: true)
+        } catch let error as PostgresError {
+            problem = error.words
+        } catch {
+            problem = String(describing: error)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Dispatch
+import StorageSQL
+import Synchronization
+
+/// Sessions that read, each on a thread of its own while it does. Reads beyond their number wait.
+final class PostgresReaders: Sendable {
+    typealias Read = @Sendable (Result<any SQLTransaction, any Error>) -> Void
+
+    private struct State {
+        var waiting: [Read] = []
+        var idle: [Idle] = []
+        var running = 0
+        var isClosed = false
+    }
+
+    private struct Idle: @unchecked Sendable {
+        let session: PostgresSession
+        let texts: PostgresTransaction.Texts
+    }
+
+    private let server: PostgresServer
+    private let state = Mutex(State())
+    private let threads = DispatchQueue(label: "islet-postgresql-reader", attributes: .concurrent)
+
+    init(_ server: PostgresServer) {
+        self.server = server
+    }
+
+    func submit(_ read: @escaping Read) {
+        let isRunnerNeeded = state.withLock { state in
+            state.waiting.append(read)
+            guard state.running < server.limits.readers else { return false }
+            state.running += 1
+            return true
+        }
+        if isRunnerNeeded { threads.async { [self] in run() } }
+    }
+
+    /// Ends idle sessions. Reads that still run end theirs afterwards.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.idle = []
+        }
+    }
+
+    private func run() {
+        var own = state.withLock { $0.idle.popLast() }
+        while true {
+            let next = state.withLock { state -> Read? in
+                guard !state.waiting.isEmpty else {
+                    state.running -= 1
+                    if let idle = own, !state.isClosed { state.idle.append(idle) }
+                    return nil
+                }
+                return state.waiting.removeFirst()
+            }
+            guard let next else { return }
+            own = read(next, own)
+        }
+    }
+
+    /// Runs a read, and returns the session if it can be used again.
+    private func read(_ body: Read, _ idle: Idle?) -> Idle? {
+        let own: Idle
+        do {
+            if let idle, idle.session.isUsable {
+                own = idle
+            } else {
+                own = Idle(
+                    session: try server.connect(for: server.limits.opening), texts: PostgresTransaction.Texts())
+            }
+            own.session.deadline = .now + server.limits.read
+            try own.session.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", PostgresParameters())
+        } catch {
+            body(.failure(SQLError.of(any: error)))
+            return nil
+        }
+        body(.success(PostgresTransaction(own.session, own.texts)))
+        do {
+            // If a statement failed, the rest was skipped, and this ends the failed transaction.
+            _ = try? own.session.receive(isEnd: true)
+            guard !own.session.isBroken else { return nil }
+            try own.session.send("ROLLBACK", PostgresParameters())
+            try own.session.receive(isEnd: true)
+            return own
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import LiveActivityStorage
+import StorageSQL
+
+extension PostgresSchema {
+    /// First version with everything that the tables need.
+    static let oldestServer = 150_000
+
+    /// Checks that a server can hold the tables, and changes nothing.
+    static func check(_ session: PostgresSession) throws {
+        guard session.serverVersion >= oldestServer else {
+            throw PostgresError.refused(
+                "its server is PostgreSQL \(session.serverVersion / 10_000): islet needs \(oldestServer / 10_000) or "
+                    + "later")
+        }
+        let connection = PostgresTransaction(session, PostgresTransaction.Texts())
+        var encoding = ""
+        try connection.query("SELECT current_setting('server_encoding')", []) { encoding = $0.text(0) }
+        try session.receive(isEnd: true)
+        guard encoding == "UTF8" else {
+            throw PostgresError.refused(
+                "its encoding is \(encoding): create a database with `CREATE DATABASE … ENCODING 'UTF8' "
+                    + "TEMPLATE template0`")
+        }
+    }
+
+    /// Brings the tables to this version, one process at a time.
+    ///
+    /// - Parameter mayChange: `false` beside a server, whose tables stay as they are.
+    static func migrate(_ session: PostgresSession, mayChange: Bool) throws {
+        let connection = PostgresTransaction(session, PostgresTransaction.Texts())
+        try session.send("BEGIN", PostgresParameters())
+        do {
+            try connection.query("SELECT pg_advisory_xact_lock(?)", [.int(PostgresLock.migrating)]) { _ in }
+            let found = try foundVersion(connection)
+            guard found <= version else {
+                throw PostgresError.refused(
+                    "its tables were made by a newer version of islet: run that version, or restore a backup of this "
+                        + "one")
+            }
+            if found < version {
+                guard mayChange else {
+                    throw PostgresError.refused(
+                        "a server of an earlier version of islet serves it: replace that server first")
+                }
+                for (index, migration) in migrations.enumerated().dropFirst(found) {
+                    try apply(migration, number: index + 1, connection)
+                }
+            }
+        } catch {
+            _ = try? session.receive(isEnd: true)
+            try? session.send("ROLLBACK", PostgresParameters())
+            _ = try? session.receive(isEnd: true)
+            throw error
+        }
+        try session.send("COMMIT", PostgresParameters())
+        try session.receive(isEnd: true)
+    }
+
+    /// Returns the version of the tables; 0 if there are none.
+    static func foundVersion(_ connection: PostgresTransaction) throws -> Int {
+        var hasSchema = false
+        try connection.query("SELECT count(*) FROM pg_namespace WHERE nspname = ?", [.text(name)]) {
+            hasSchema = $0.number > 0
+        }
+        guard hasSchema else { return 0 }
+        var hasVersion = false
+        try connection.query(
+            """
+            SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = ? AND c.relname = 'schema_version'
+            """, [.text(name)]
+        ) { hasVersion = $0.number > 0 }
+        guard hasVersion else {
+            throw PostgresError.refused(
+                "its schema `\(name)` belongs to another program: name a database of islet's own")
+        }
+        var version: Int64 = 0
+        try connection.query("SELECT coalesce(max(version), 0) FROM schema_version", []) { version = $0.number }
+        return Int(version)
+    }
+
+    private static func apply(_ migration: Migration, number: Int, _ connection: PostgresTransaction) throws {
+        if number == 1 {
+            try connection.run("CREATE SCHEMA \(name)", [])
+            try connection.run(
+                """
+                CREATE TABLE schema_version (
+                    version bigint PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now()
+                )
+                """, [])
+        }
+        for statement in migration.statements { try connection.run(statement, []) }
+        try connection.run("INSERT INTO schema_version (version) VALUES (?)", [.int(Int64(number))])
+    }
+}

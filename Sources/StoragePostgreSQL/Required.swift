@@ -1,0 +1,3 @@
+#if !PostgreSQL
+    #error("this needs the package trait PostgreSQL: swift build --traits PostgreSQL (docs/packages.md)")
+#endif

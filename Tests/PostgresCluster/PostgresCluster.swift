@@ -1,0 +1,119 @@
+package import Foundation
+
+/// A PostgreSQL server of this process alone, with its files in a temporary directory. It ends with the process,
+/// however that ends.
+///
+/// The server refuses to run as root, so it then runs as the user `postgres` of Debian's package.
+package final class PostgresCluster: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Directory with the server's data, log and socket.
+    package let directory: URL
+    private let programs: URL
+    private let keeper: Process
+    private let lifeline: Pipe
+
+    /// Starts a server and waits until it answers.
+    ///
+    /// - Parameter settings: Further settings, such as `max_connections=20`.
+    package init(settings: [String] = []) throws {
+        programs = try Self.findPrograms()
+        directory = FileManager.default.temporaryDirectory.appending(path: "islet-pg-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        if getuid() == 0 { try Self.run("/bin/chown", ["-R", "postgres", directory.path]) }
+        lifeline = Pipe()
+        keeper = Process()
+        let options = settings.map { "-c \($0)" }.joined(separator: " ")
+        let (shell, arguments) = Self.asServer(
+            "/bin/bash", ["-c", Self.script, "cluster", programs.path, directory.path, options])
+        keeper.executableURL = URL(filePath: shell)
+        keeper.arguments = arguments
+        keeper.standardInput = lifeline
+        let output = Pipe()
+        keeper.standardOutput = output
+        try keeper.run()
+        // The server's programs have time limits of their own. Without a server, the output ends without this word.
+        var said = ""
+        while !said.hasSuffix("ready\n") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { throw Failure(description: "PostgreSQL does not start: \(said.suffix(2000))") }
+            said += String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    /// Makes the files of a server, runs it until standard input ends, and removes everything.
+    private static let script = """
+        set -eu
+        programs=$1 directory=$2 options=$3
+        cd "$directory"
+        exec 2>&1
+        "$programs/initdb" -D data -U islet -A trust -E UTF8 --locale=C.UTF-8 --no-sync
+        "$programs/pg_ctl" -D data -l server.log -w -t 50 \\
+            -o "-k $directory -c listen_addresses='' -c max_connections=200 $options" start
+        echo ready
+        cat >/dev/null || true
+        "$programs/pg_ctl" -D data -m immediate -w stop || true
+        cd /
+        rm -rf "$directory"
+        """
+
+    /// URL of a database of the server, for libpq.
+    package func url(_ database: String, through socket: URL? = nil) -> String {
+        "postgres://islet@/\(database)?host=\((socket ?? directory).path)"
+    }
+
+    /// Runs a statement in the database `postgres`.
+    package func run(_ statement: String) throws {
+        try Self.run(
+            programs.appending(path: "psql").path,
+            [
+                "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d", "postgres", "-c",
+                statement,
+            ])
+    }
+
+    /// Ends the server and removes its files.
+    package func stop() {
+        try? lifeline.fileHandleForWriting.close()
+        keeper.waitUntilExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    // MARK: - Programs
+
+    /// Returns the directory with the newest server's programs, as Debian and others install them.
+    private static func findPrograms() throws -> URL {
+        let debian = URL(filePath: "/usr/lib/postgresql")
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian.path)) ?? []).compactMap(Int.init)
+        var places = versions.sorted(by: >).map { debian.appending(path: "\($0)/bin") }
+        places += (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
+            URL(filePath: String($0))
+        }
+        for place in places
+        where FileManager.default.isExecutableFile(atPath: place.appending(path: "initdb").path) { return place }
+        throw Failure(description: "PostgreSQL is missing: run script/test, which installs it (Debian: postgresql)")
+    }
+
+    /// Returns a command that runs a program as the user of the server.
+    private static func asServer(_ program: String, _ arguments: [String]) -> (String, [String]) {
+        getuid() == 0
+            ? ("/usr/sbin/runuser", ["-u", "postgres", "--", program] + arguments) : (program, arguments)
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        let errors = Pipe()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let words = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "\(program): \(String(decoding: words, as: UTF8.self))")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import LiveActivityStorage
+import PostgresCluster
+import StorageSQL
+import Testing
+
+@testable import StorageConformance
+@testable import StoragePostgreSQL
+
+/// Tests of what is said of a database that cannot be used. None of them is changed.
+struct OpeningTests {
+    private func problem(
+        _ url: String, access: PostgresDatabase.Access = .exclusive, limits: PostgresLimits = PostgresLimits()
+    ) -> StorageError? {
+        do throws(StorageError) {
+            try SQLStore(postgres: url, access: access, tokenKeys: nil, patience: .zero, limits: limits).close()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `a server that is not there is named, without a password`() throws {
+        let url = "postgres://islet:verysecret@127.0.0.1:1/shop"
+        let words = "\(try #require(problem(url)))"
+        #expect(words.contains("postgres://127.0.0.1:1/shop") && words.contains("Connection refused"), "\(words)")
+        #expect(!words.contains("verysecret"))
+    }
+
+    @Test(arguments: ["postgres://[", "postgres://db.example.com:port/x", "postgres://u:pw@h/x?no_such=1"])
+    func `a URL that libpq does not understand is refused`(url: String) throws {
+        let words = "\(try #require(problem(url)))"
+        #expect(words.contains("cannot") || words.contains("invalid") || words.contains("URI"), "\(words)")
+        #expect(!words.contains("pw"))
+    }
+
+    @Test func `a database that does not exist is named`() throws {
+        let words = "\(try #require(problem(TemporaryDatabase.server().url("nothing"))))"
+        #expect(words.contains(#"database "nothing" does not exist"#), "\(words)")
+    }
+
+    @Test func `one process serves a database, and the next takes it over with a new epoch`() async throws {
+        let url = try TemporaryDatabase.make()
+        let store = try SQLStore(postgres: url, tokenKeys: nil)
+        guard case .inUse? = problem(url) else {
+            Issue.record("two processes serve one database")
+            return
+        }
+        // Beside it, keys can be managed.
+        #expect(problem(url, access: .administration) == nil)
+        store.close()
+        #expect(problem(url) == nil)
+    }
+
+    @Test func `a command makes the tables if nobody serves the database, and begins no epoch`() async throws {
+        let url = try TemporaryDatabase.makeEmpty()
+        #expect(problem(url, access: .administration) == nil)
+        #expect(try Self.number("SELECT epoch FROM islet.writer", url) == 0)
+        // A server of an earlier version would have left earlier tables.
+        let store = try SQLStore(postgres: url, tokenKeys: nil)
+        defer { store.close() }
+        try Self.run("DELETE FROM islet.schema_version", url)
+        let words = "\(try #require(problem(url, access: .administration)))"
+        #expect(words.contains("a server of an earlier version of islet serves it"))
+    }
+
+    @Test func `a schema of another program is left alone`() throws {
+        let url = try TemporaryDatabase.makeEmpty()
+        try Self.run("CREATE SCHEMA islet", url)
+        let words = "\(try #require(problem(url)))"
+        #expect(words.contains("belongs to another program"))
+        #expect(try Self.number("SELECT count(*) FROM pg_class c WHERE relnamespace = 'islet'::regnamespace", url) == 0)
+    }
+
+    @Test func `tables of a newer version are left alone`() throws {
+        let url = try TemporaryDatabase.make()
+        try Self.run("INSERT INTO islet.schema_version VALUES (\(PostgresSchema.version + 1))", url)
+        let words = "\(try #require(problem(url)))"
+        #expect(words.contains("newer version of islet"))
+        #expect(try Self.number("SELECT epoch FROM islet.writer", url) == 1, "it was not taken over")
+    }
+
+    @Test func `a database whose texts are not UTF-8 is refused`() throws {
+        try TemporaryDatabase.server().run(
+            "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        let words = "\(try #require(problem(TemporaryDatabase.server().url("latin"))))"
+        #expect(words.contains("its encoding is LATIN1"))
+    }
+
+    @Test func `a look at a database changes nothing`() throws {
+        let url = try TemporaryDatabase.makeEmpty()
+        let keys = TokenKeySource.file("/nowhere/keys", isMade: false)
+        let look = PostgresInspection(of: url, tokenKeys: keys) { Int64(Date().timeIntervalSince1970 * 1000) }
+        #expect(look.problem == nil && !look.hasTables && !look.isServed && look.bytes > 0)
+        #expect(abs(look.clockAhead) < 1000 && look.version.first?.isNumber == true)
+        #expect(try Self.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'islet'", url) == 0)
+        let served = try TemporaryDatabase.make()
+        let store = try SQLStore(postgres: served, tokenKeys: nil)
+        defer { store.close() }
+        let second = PostgresInspection(of: served, tokenKeys: keys) { 0 }
+        #expect(second.hasTables && second.isServed && second.clockAhead > 1_000_000_000_000)
+    }
+
+    // MARK: - Support
+
+    private static func session(_ url: String) throws -> PostgresSession {
+        try PostgresServer(url: url, limits: PostgresLimits(), onStatement: {}).connect(for: .seconds(10))
+    }
+
+    private static func run(_ statement: String, _ url: String) throws {
+        let session = try session(url)
+        try session.send(statement, PostgresParameters())
+        try session.receive(isEnd: true)
+    }
+
+    private static func number(_ query: String, _ url: String) throws -> Int64? {
+        let session = try session(url)
+        var found: Int64?
+        try PostgresTransaction(session, PostgresTransaction.Texts()).query(query, []) { found = $0.number }
+        try session.receive(isEnd: true)
+        return found
+    }
+}
