@@ -35,12 +35,11 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .sqlite(let path): path
-        case .postgres(let url):
-            #if PostgreSQL
-                PostgresInspection.place(of: url)
-            #else
-                "a PostgreSQL database"
-            #endif
+        #if PostgreSQL
+            case .postgres(let url): PostgresInspection.place(of: url)
+        #else
+            case .postgres: "a PostgreSQL database"
+        #endif
         }
     }
 
@@ -62,17 +61,18 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
             return try SQLStore(
                 path: path, access: use == .serving ? .exclusive : .administration, tokenKeys: tokenKeys,
                 faultPoints: faultPoints)
-        case .postgres(let url):
-            #if PostgreSQL
+        #if PostgreSQL
+            case .postgres(let url):
                 if use == .serving, tokenKeys == nil {
                     throw .cannotOpen("\(self): name the keys that seal push tokens: no file lies beside a server")
                 }
                 return try SQLStore(
                     postgres: url, access: use == .serving ? .exclusive : .administration, tokenKeys: tokenKeys,
                     faultPoints: faultPoints)
-            #else
+        #else
+            case .postgres:
                 throw .cannotOpen("this build of islet has no PostgreSQL: build it with the package trait PostgreSQL")
-            #endif
+        #endif
         }
     }
 }
@@ -90,6 +90,8 @@ package struct DatabaseServerLook: Sendable {
     /// `true` if a server uses the database now.
     package var isServed = false
     package var bytes: Int64 = 0
+    /// Settings that are off, so that a crash of the database server loses or damages what was committed.
+    package var unsafeSettings: [String] = []
     /// What the server's clock is ahead of this machine's.
     package var clockAhead = Duration.zero
 
@@ -109,6 +111,7 @@ extension DatabaseLocation {
             look.hasTables = found.hasTables
             look.isServed = found.isServed
             look.bytes = found.bytes
+            look.unsafeSettings = found.unsafeSettings
             look.clockAhead = .milliseconds(found.clockAhead)
         #else
             look.problem = "this build of islet has no PostgreSQL: build it with the package trait PostgreSQL"

@@ -141,6 +141,13 @@ struct PostgresServer: Sendable {
         "SET plan_cache_mode = force_generic_plan",
         // An owner that was stopped in a transaction must not keep its successor waiting.
         "SET idle_in_transaction_session_timeout = '2s'",
+        // What this side no longer waits for ends on the server too.
+        "SET statement_timeout = '60s'",
+        // A commit that was answered must survive a crash of the server, whatever its default is.
+        """
+        SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') IN ('off', 'local')
+        """,
     ]
 }
 

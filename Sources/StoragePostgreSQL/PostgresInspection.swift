@@ -12,6 +12,8 @@ package struct PostgresInspection: Sendable {
     /// `true` if a server uses the database now.
     package var isServed = false
     package var bytes: Int64 = 0
+    /// Settings with which a crash of the server loses or damages what was committed.
+    package var unsafeSettings: [String] = []
     /// Reason why the given keys do not open its tokens.
     package var tokenKeys: TokenKeyProblem?
     /// What the server's clock is ahead of the given time, in milliseconds.
@@ -39,6 +41,12 @@ package struct PostgresInspection: Sendable {
             // The answer was made at some time between the two.
             clockAhead = now - (before + milliseconds()) / 2
             try transaction.query("SELECT current_setting('server_version')", []) { version = $0.text(0) }
+            try transaction.query(
+                """
+                SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'
+                ORDER BY name
+                """, []
+            ) { unsafeSettings.append($0.text(0)) }
             try transaction.query("SELECT pg_database_size(current_database())", []) { bytes = $0.number }
             hasTables = try PostgresSchema.foundVersion(transaction) > 0
             try transaction.query(

@@ -91,9 +91,6 @@ final class PostgresSession {
     /// The server's version, as 150018 for 15.18.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-    /// A value that the server reports by itself, such as `in_hot_standby`.
-    func reported(_ name: String) -> String? { PQparameterStatus(connection, name).map { String(cString: $0) } }
-
     /// `true` unless the server has closed the connection, as far as this side knows without asking.
     var isUsable: Bool {
         guard !isBroken, PQstatus(connection) == CONNECTION_OK else { return false }
@@ -146,16 +143,16 @@ final class PostgresSession {
     ///
     /// - Parameter isEnd: `true` at the end of a transaction. Statements after an error are then no longer skipped.
     func receive(isEnd: Bool = false) throws {
+        // What takes the results must not outlive this call, also if the connection ends.
+        defer {
+            expected.removeAll(keepingCapacity: true)
+            taken = 0
+        }
         if isEnd {
             guard PQpipelineSync(connection) == 1 else { throw broken(.lost(message)) }
             expected.append(.sync)
         } else {
             guard PQsendFlushRequest(connection) == 1 else { throw broken(.lost(message)) }
-        }
-        // What takes the results must not outlive this call, also if the connection ends.
-        defer {
-            expected.removeAll(keepingCapacity: true)
-            taken = 0
         }
         var thrown: (any Error)?
         while taken < expected.count {

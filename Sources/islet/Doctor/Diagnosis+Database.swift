@@ -19,6 +19,10 @@ extension Diagnosis {
             let side = seconds > 0 ? "ahead of" : "behind"
             findings.append(Finding(.databaseClock, "\(place): its clock is \(abs(seconds)) s \(side) this machine's"))
         }
+        if !look.unsafeSettings.isEmpty {
+            let settings = look.unsafeSettings.map { "`\($0)`" }.joined(separator: " and ")
+            findings.append(Finding(.databaseUnsafe, "\(place): \(settings) is off"))
+        }
         if let problem = look.tokenKeys {
             findings.append(Finding(.databaseTokenKeys, "\(place): \(problem)"))
         }

@@ -23,6 +23,7 @@ extension Finding {
         case databaseServerGood = "database-server-good"
         case databaseServer = "database-server"
         case databaseClock = "database-clock"
+        case databaseUnsafe = "database-unsafe"
 
         case contractGood = "contract-good"
         case contractDrift = "contract-drift"
@@ -181,6 +182,9 @@ extension Finding.ID {
         .databaseClock: Entry(
             .database, .warning, "the clocks of this machine and of the PostgreSQL server differ by more than 2 s",
             "let NTP set both clocks"),
+        .databaseUnsafe: Entry(
+            .database, .failed, "the PostgreSQL server may lose or damage committed data when its machine stops",
+            "turn `fsync` and `full_page_writes` on in the server's settings"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

@@ -139,6 +139,7 @@ struct DiagnosisTests {
         Case(.database, .failed, "Connection refused") {
             $0.database?.server = server { $0.problem = "Connection refused" }
         },
+        Case(.database, .failed, "`fsync` is off") { $0.database?.server = server { $0.unsafeSettings = ["fsync"] } },
         Case(.database, .warning, "its clock is 10 s ahead of this machine's") {
             $0.database?.server = server { $0.clockAhead = .seconds(10) }
         },

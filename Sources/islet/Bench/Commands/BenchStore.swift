@@ -1,24 +1,33 @@
 import APNSClient
 import APNSModel
 import ArgumentParser
+import EmbeddedIslet
 import Foundation
 import JSONText
 import LiveActivityCore
 import LiveActivityStorage
 import StorageSQL
-import StorageSQLite
 
 /// The `islet bench store` command, which measures the storage engine alone, in this process.
 struct BenchStore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
         abstract: "Writes state changes to the database alone, by 64 writers and by one.",
-        discussion: "Beside it: how long the same disk takes to make one page of 4 KiB durable.")
+        discussion: """
+            Beside it: how long the same disk takes to make one page of 4 KiB durable. With --storage it writes to a \
+            PostgreSQL database that holds no activities yet, and leaves its rows there.
+            """)
 
     @OptionGroup var options: BenchOptions
     @Option(help: "How long each row writes, in seconds.") var seconds = 5
 
+    @Option(help: "A database such as postgres://islet@localhost/bench, instead of a new SQLite file.")
+    var storage: String?
+
     func validate() throws {
+        if let storage, !DatabaseLocation.isURL(storage) {
+            throw ValidationError("--storage is a URL such as postgres://islet@localhost/bench")
+        }
         guard 1...600 ~= seconds else { throw ValidationError("--seconds is 1 to 600, not \(seconds)") }
     }
 
@@ -29,10 +38,21 @@ struct BenchStore: AsyncParsableCommand {
         let rows = try await options.withFolder { folder in
             let probe = try SyncProbe(folder: folder)
             var rows: [StoreRow] = []
+            // One ring for all, because a database keeps which keys it was opened with.
+            let keys = TokenKeySource.given(.fresh(), name: "bench")
+            if let storage {
+                let store = try DatabaseLocation(storage).open(for: .serving, tokenKeys: keys)
+                defer { store.close() }
+                guard try await store.running(since: .distantFuture, after: nil, limit: 1).isEmpty else {
+                    throw CommandError("\(DatabaseLocation(storage)) holds activities: name a database without any")
+                }
+            }
             for writers in Self.writers {
                 Progress.say("\(writers) writers for \(seconds) s")
                 let path = folder.appendingPathComponent("store-\(writers).db").path
-                rows.append(try await StoreLoad(path: path, writers: writers, seconds: seconds).run(beside: probe))
+                let load = StoreLoad(
+                    database: DatabaseLocation(storage ?? path), tokenKeys: keys, writers: writers, seconds: seconds)
+                rows.append(try await load.run(beside: probe))
             }
             return rows
         }
@@ -42,7 +62,8 @@ struct BenchStore: AsyncParsableCommand {
 
 /// Concurrent writers. Each changes the state of its own activity, one change after the other.
 struct StoreLoad: Sendable {
-    let path: String
+    let database: DatabaseLocation
+    let tokenKeys: TokenKeySource
     let writers: Int
     let seconds: Int
 
@@ -50,7 +71,7 @@ struct StoreLoad: Sendable {
 
     func run(beside probe: SyncProbe) async throws -> StoreRow {
         guard let app = BundleID(DemoStage.bundleID) else { throw CommandError("the bundle id is not one") }
-        let store = try SQLStore(path: path)
+        let store = try database.open(for: .serving, tokenKeys: tokenKeys)
         defer { store.close() }
         let (before, counted) = (try ProcessUse(of: getpid()), try await store.statistics())
         let begin = ContinuousClock.now
