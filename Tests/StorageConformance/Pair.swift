@@ -151,8 +151,14 @@ struct Pair {
         }
         hasClaimed = true
         claimedAtOnce += expected.reply.flights.count
-        guard model.run(offer.claim, of: expected).isSame(as: reply) else {
-            throw Difference(description: "\(title): a claim comes to something else at once than after the commit")
+        let after = model.run(offer.claim, of: expected)
+        guard after.isSame(as: reply) else {
+            throw Difference(
+                description: """
+                    \(title): a claim at once and one after the commit differ
+                    \(reply.flights.flatMap(\.seats).map { "\($0.phone) \($0.plan) \($0.timestamp)" })
+                    \(after.flights.flatMap(\.seats).map { "\($0.phone) \($0.plan) \($0.timestamp)" })
+                    """)
         }
         leavings.flights += reply.flights
         leavings.evictions += reply.evictions

@@ -12,7 +12,9 @@ struct ConformanceTests {
     /// - A settlement used an environment that another command of its group had loaded.
     /// - A settlement took back a phone's card, although another had let go of its token.
     /// - Two sweeps exceeded one transaction.
-    private static let foundInGroups: [UInt64] = [29_575_745_633_845, 6_200_067_368_151, 264_712_805_897_831]
+    private static let foundInGroups: [UInt64] = [
+        29_575_745_633_845, 6_200_067_368_151, 264_712_805_897_831, 122_501_592_580_539,
+    ]
 
     @Test(arguments: Array(FreshSeeds.take(120)) + found)
     func `random commands give the same replies and the same rows as in the reference store`(seed: UInt64) async throws

@@ -190,7 +190,8 @@ struct WriterQueueTests {
                 #expect(await Self.isFailed(answer.bad.result()))
                 _ = try await answer.good.result().get().get()
             }
-            #expect(throws: Refusal.self) { try refused.value?.get().get() }
+            let refusal = try await refused.result().get()
+            #expect(throws: Refusal.self) { try refusal.get() }
             // Each command was run again, and counts once.
             #expect(try await store.activity(Sample.bundleID, Sample.activityID("a"))?.record.revision == 3)
         }
