@@ -12,20 +12,12 @@ extension Flight {
     package func isSame(as other: Flight) -> Bool {
         record == other.record && lane == other.lane && fence == other.fence && desired == other.desired
             && content == other.content
-            && seats.count == other.seats.count
-            && zip(seats, other.seats).allSatisfy { $0.isSame(as: $1, run: desired.activity.run) }
+            && seats.count == other.seats.count && zip(seats, other.seats).allSatisfy { $0.isSame(as: $1) }
     }
 }
 
 extension Flight.Seat {
-    fileprivate func isSame(as other: Flight.Seat, run: Int) -> Bool {
-        var (mine, its) = (phone, other.phone)
-        // What only a start needs may be there, because another lane with the device needed it. The plan of a phone
-        // that cannot be started does not depend on it.
-        if !mine.card.mayBeStarted(in: run) {
-            mine.forgetStart()
-            its.forgetStart()
-        }
-        return mine == its && plan == other.plan && timestamp == other.timestamp
+    fileprivate func isSame(as other: Flight.Seat) -> Bool {
+        phone == other.phone && plan == other.plan && timestamp == other.timestamp
     }
 }

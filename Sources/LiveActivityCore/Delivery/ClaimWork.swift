@@ -270,6 +270,8 @@ package struct ClaimWork: Command {
             }
             let key = Snapshot.PhoneKey(activity.number, device)
             guard var phone = draft.phone(key, type: activity.type) else { continue }
+            // Another lane of the device may have asked for it.
+            if !phone.card.mayBeStarted(in: activity.run) { phone.forgetStart() }
             let start = OpenStart(
                 device: device, type: activity.type, attributesDigest: content.attributesDigest)
             if room.starts.contains(start) { phone.hasOtherOpenStart = true }

@@ -58,7 +58,7 @@ final class AlertsOnce: Invariant {
             if case .notification(let seat) = sent.what {
                 taken.insert(Copy(notification: seat.notification.number, device: seat.device.key))
             }
-        case .called(.stands(let call, let stand)):
+        case .called(.commits(let call, let stand)):
             guard case .put(let body, _, _) = call.what, stand.changed, let number = world.number(of: call.subject)
             else { return }
             named[number, default: [:]][stand.revision] = body.alert?.id

@@ -33,6 +33,8 @@ struct Backend {
     }
 
     enum Event {
+        /// A call's change of an activity is in a transaction, which may also claim the work that the change makes due.
+        case commits(Call, Stand)
         /// A call's change of an activity was committed.
         case stands(Call, Stand)
         case notified(Call, devices: Int, isReplayed: Bool)
@@ -147,14 +149,16 @@ extension World {
         if call.hasKey {
             let wrapped = Idempotent(
                 command, app: call.subject.app, at: .init(hash: hash), digest: hash, now: serverTime)
-            let answer = self.call(wrapped) { reply in
+            let answer = self.call(
+                wrapped, commits: { see(.called(.commits(call, read($0.reply, $0.isReplayed)))) }
+            ) { reply in
                 var stand = read(reply.reply, reply.isReplayed)
                 stand.isPartial = !follow(reply.reply)
                 stands(call, stand)
             }
             finish(call, answer) { read($0.reply, $0.isReplayed) }
         } else {
-            let answer = self.call(command) { reply in
+            let answer = self.call(command, commits: { see(.called(.commits(call, read($0, false)))) }) { reply in
                 var stand = read(reply, false)
                 stand.isPartial = !follow(reply)
                 stands(call, stand)

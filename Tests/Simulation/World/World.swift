@@ -119,7 +119,7 @@ final class World: @unchecked Sendable {
 
     /// Runs a command and, in the same transaction, a claim of the work that it makes due.
     private func commit<C: Command>(
-        _ command: C, claiming claim: ClaimWork?, by node: Node
+        _ command: C, claiming claim: ClaimWork?, by node: Node, commits: (C.Reply) -> Void = { _ in }
     ) -> (result: Result<C.Reply, Refusal>, claimed: ClaimWork.Reply?) {
         counts.commits += 1
         if command.isAlone || claim != nil { closeGroup() } else { openGroup() }
@@ -130,6 +130,7 @@ final class World: @unchecked Sendable {
         if let claim {
             let made: ModelStore.AtOnce?
             (result, made) = store.run(command, claiming: claim)
+            if case .success(let reply) = result { commits(reply) }
             if let made {
                 claimed = made.reply
                 count(.claimedAtOnce)
@@ -140,6 +141,7 @@ final class World: @unchecked Sendable {
             }
         } else if command.rank == .write {
             result = store.run(command)
+            if case .success(let reply) = result { commits(reply) }
         } else {
             // Keeping the earlier rows for the invariants makes the store copy what it changes.
             let before = store.rows
@@ -170,8 +172,13 @@ final class World: @unchecked Sendable {
 
     /// Makes a call from outside to a process that is up.
     ///
-    /// - Parameter stands: Receives the reply of a committed change, even if the caller never gets it.
-    func call<C: Command>(_ command: C, stands: (C.Reply) -> Void = { _ in }) -> Answer<C.Reply> {
+    /// - Parameters:
+    ///   - commits: Receives the reply of a change before anything else is seen of its transaction, such as a claim of
+    ///     the work that it makes due. It must not change anything.
+    ///   - stands: Receives the reply of a committed change, even if the caller never gets it.
+    func call<C: Command>(
+        _ command: C, commits: (C.Reply) -> Void = { _ in }, stands: (C.Reply) -> Void = { _ in }
+    ) -> Answer<C.Reply> {
         guard let node = nodes.first(where: \.isUp), !chance(30, in: 1000) else { return .lost }
         node.reach(.writeBeforeCommit)
         guard node.isAlive else { return .lost }
@@ -180,7 +187,7 @@ final class World: @unchecked Sendable {
         let open = command.rank == .write && !command.isAlone && chance(500, in: 1000) ? node.claims?() : nil
         if open != nil { node.reach(.claimBeforeCommit) }
         guard node.isAlive else { return .lost }
-        let (result, claimed) = commit(command, claiming: open?.claim, by: node)
+        let (result, claimed) = commit(command, claiming: open?.claim, by: node, commits: commits)
         if case .success(let reply) = result { stands(reply) }
         node.reach(.writeAfterCommit)
         if claimed != nil { node.reach(.claimAfterCommit) }
