@@ -7,14 +7,14 @@ import StorageSQLite
     import StoragePostgreSQL
 #endif
 
-/// Where a server keeps its data. The rest of the program does not know which database it is.
+/// The place of a server's data. The rest of the program does not know which database it is.
 package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
     /// A SQLite file.
     case sqlite(path: String)
     /// A PostgreSQL database, as a URL of libpq. It may contain a password.
     case postgres(url: String)
 
-    /// What a process does with the database.
+    /// The use that a process makes of the database.
     package enum Use: Sendable {
         /// Serves it, as the only process that does.
         case serving
@@ -77,7 +77,7 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// What a database server says of itself.
+/// The state of a database server, as the server itself reports it.
 package struct DatabaseServerLook: Sendable {
     /// Reason why the database cannot be used.
     package var problem: String?
@@ -92,7 +92,7 @@ package struct DatabaseServerLook: Sendable {
     package var bytes: Int64 = 0
     /// Settings that are off, so that a crash of the database server loses or damages what was committed.
     package var unsafeSettings: [String] = []
-    /// What the server's clock is ahead of this machine's.
+    /// Time by which the server's clock is ahead of this machine's.
     package var clockAhead = Duration.zero
 
     package init() {}

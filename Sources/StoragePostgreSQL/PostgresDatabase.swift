@@ -39,7 +39,10 @@ package final class PostgresDatabase: SQLDatabase {
             try PostgresSchema.migrate(session, mayChange: lock != nil)
             serving = isAlone ? lock : nil
             if !isAlone { lock?.unlock() }
-            writer = PostgresWriter(server, session, epoch: isAlone ? try PostgresFence.takeOver(session) : nil)
+            let taken = isAlone ? try PostgresFence.takeOver(session) : nil
+            // A process that has lost its connection, and with it the lock, may still send what it has claimed.
+            if taken?.wasServed == true { limits.pause(limits.lastSends) }
+            writer = PostgresWriter(server, session, epoch: taken?.epoch)
             readers = PostgresReaders(server)
         } catch let error as StorageError {
             throw error
@@ -84,7 +87,7 @@ package final class PostgresDatabase: SQLDatabase {
     }
 }
 
-/// How long this side waits for the server.
+/// Time limits of this side's waits for the server.
 package struct PostgresLimits: Sendable {
     /// To connect, and for the steps of opening.
     package var opening: Duration = .seconds(10)
@@ -96,13 +99,18 @@ package struct PostgresLimits: Sendable {
     package var resolving: Duration = .seconds(10)
     /// For one read.
     package var read: Duration = .seconds(60)
+    /// From a takeover to the first claim, if the process before has not ended in order. No push leaves later than 8 s
+    /// after its claim.
+    package var lastSends: Duration = .seconds(9)
     /// Maximum number of connections for reading.
     package var readers = 4
+    /// Waits for a time.
+    package var pause: @Sendable (Duration) -> Void = { Thread.sleep(forTimeInterval: $0 / .seconds(1)) }
 
     package init() {}
 }
 
-/// Where the database is, and how a session to it begins.
+/// The database's address, and the settings of each session.
 struct PostgresServer: Sendable {
     let url: String
     let limits: PostgresLimits

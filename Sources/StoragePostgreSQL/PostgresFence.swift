@@ -1,6 +1,6 @@
 import StorageSQL
 
-/// What keeps a process from writing after another has taken the database over.
+/// The fence that keeps a process from writing after another has taken the database over.
 ///
 /// One row holds the *epoch* of the process that may write, and the number of its last transaction. Each transaction
 /// first writes its number into the row of its epoch, and fails if the epoch has ended. So a takeover, which raises the
@@ -8,9 +8,10 @@ import StorageSQL
 enum PostgresFence {
     static let table = """
         CREATE TABLE writer (
-            app text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, last_group bigint NOT NULL, looks bigint NOT NULL
+            app text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, last_group bigint NOT NULL, looks bigint NOT NULL,
+            is_served bigint NOT NULL
         ) WITH (fillfactor = 10);
-        INSERT INTO writer VALUES ('*', 0, 0, 0)
+        INSERT INTO writer VALUES ('*', 0, 0, 0, 0)
         """
 
     static let function = """
@@ -31,17 +32,25 @@ enum PostgresFence {
     /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.
     static let look = "UPDATE writer SET looks = looks + 1 WHERE app = '*' AND epoch = ? RETURNING last_group"
 
+    /// Notes that the process of an epoch has ended in order: it sends nothing more.
+    static let leave = "UPDATE writer SET is_served = 0 WHERE app = '*' AND epoch = $1"
+
     /// Begins a new epoch, after which no transaction of an earlier one is committed.
-    static func takeOver(_ session: PostgresSession) throws -> Int64 {
-        var epoch: Int64?
-        let connection = PostgresTransaction(session, PostgresTransaction.Texts())
+    ///
+    /// - Returns: The epoch, and `true` if the process of the epoch before has not ended in order.
+    static func takeOver(_ session: PostgresSession) throws -> (epoch: Int64, wasServed: Bool) {
+        var before: (epoch: Int64, isServed: Bool)?
+        let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
         try session.send("BEGIN", PostgresParameters())
-        try connection.query(
-            "UPDATE writer SET epoch = epoch + 1, last_group = 0 WHERE app = '*' RETURNING epoch", []
-        ) { epoch = $0.number }
+        try transaction.query("SELECT epoch, is_served = 1 FROM writer WHERE app = '*' FOR UPDATE", []) { row in
+            before = (row.number, row.number(1) == 1)
+        }
+        guard let before else { throw PostgresError.refused("the table `writer` has no row: restore a backup") }
+        let epoch = before.epoch + 1
+        try transaction.run(
+            "UPDATE writer SET epoch = ?, last_group = 0, is_served = 1 WHERE app = '*'", [.int(epoch)])
         try session.send("COMMIT", PostgresParameters())
         try session.receive(isEnd: true)
-        guard let epoch else { throw PostgresError.refused("the table `writer` has no row: restore a backup") }
-        return epoch
+        return (epoch, before.isServed)
     }
 }

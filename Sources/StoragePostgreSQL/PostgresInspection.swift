@@ -1,7 +1,7 @@
 package import LiveActivityStorage
 package import StorageSQL
 
-/// What a PostgreSQL database says of itself. Looking changes nothing.
+/// The state of a PostgreSQL database, as the server itself reports it. Looking changes nothing.
 package struct PostgresInspection: Sendable {
     /// Reason why the database cannot be used.
     package var problem: String?
@@ -16,7 +16,7 @@ package struct PostgresInspection: Sendable {
     package var unsafeSettings: [String] = []
     /// Reason why the given keys do not open its tokens.
     package var tokenKeys: TokenKeyProblem?
-    /// What the server's clock is ahead of the given time, in milliseconds.
+    /// Time in milliseconds by which the server's clock is ahead of the given time.
     package var clockAhead: Int64 = 0
 
     /// Returns host, port and database of a URL, without user and password.

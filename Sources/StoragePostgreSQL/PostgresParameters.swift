@@ -18,7 +18,7 @@ struct PostgresParameters {
 
     private(set) var types: [UInt32] = []
     private var bytes: [UInt8] = []
-    /// Where each parameter lies in `bytes`; `nil` for `NULL`.
+    /// The place of each parameter in `bytes`; `nil` for `NULL`.
     private var places: [Range<Int>?] = []
 
     init() {}

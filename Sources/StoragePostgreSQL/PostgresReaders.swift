@@ -3,6 +3,8 @@ import StorageSQL
 import Synchronization
 
 /// Sessions that read, each on a thread of its own while it does. Reads beyond their number wait.
+///
+/// The queue needs no limit: a caller waits for one read at a time, so `limits.connections` is one.
 final class PostgresReaders: Sendable {
     typealias Read = @Sendable (Result<any SQLTransaction, any Error>) -> Void
 
@@ -46,36 +48,43 @@ final class PostgresReaders: Sendable {
 
     private func run() {
         var own = state.withLock { $0.idle.popLast() }
-        while true {
-            let next = state.withLock { state -> Read? in
-                guard !state.waiting.isEmpty else {
-                    state.running -= 1
-                    if let idle = own, !state.isClosed { state.idle.append(idle) }
-                    return nil
+        while let next = next(own) {
+            do {
+                own = try read(next, own)
+            } catch {
+                own = nil
+                // Each of those that wait would wait as long for the same server.
+                let others = state.withLock { state in
+                    defer { state.waiting = [] }
+                    return state.waiting
                 }
-                return state.waiting.removeFirst()
+                for other in [next] + others { other(.failure(SQLError.of(any: error))) }
             }
-            guard let next else { return }
-            own = read(next, own)
+        }
+    }
+
+    /// Returns the next read, or `nil` if none waits: then this thread ends, and its session is idle.
+    private func next(_ own: Idle?) -> Read? {
+        state.withLock { state in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.running -= 1
+            if let own, !state.isClosed { state.idle.append(own) }
+            return nil
         }
     }
 
     /// Runs a read, and returns the session if it can be used again.
-    private func read(_ body: Read, _ idle: Idle?) -> Idle? {
+    ///
+    /// - Throws: The error of a server that cannot be reached. The read has not been called.
+    private func read(_ body: Read, _ idle: Idle?) throws -> Idle? {
         let own: Idle
-        do {
-            if let idle, idle.session.isUsable {
-                own = idle
-            } else {
-                own = Idle(
-                    session: try server.connect(for: server.limits.opening), texts: PostgresTransaction.Texts())
-            }
-            own.session.deadline = .now + server.limits.read
-            try own.session.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", PostgresParameters())
-        } catch {
-            body(.failure(SQLError.of(any: error)))
-            return nil
+        if let idle, idle.session.isUsable {
+            own = idle
+        } else {
+            own = Idle(session: try server.connect(for: server.limits.opening), texts: PostgresTransaction.Texts())
         }
+        own.session.deadline = .now + server.limits.read
+        try own.session.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", PostgresParameters())
         body(.success(PostgresTransaction(own.session, own.texts)))
         do {
             // If a statement failed, the rest was skipped, and this ends the failed transaction.

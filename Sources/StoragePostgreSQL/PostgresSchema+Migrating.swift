@@ -23,7 +23,7 @@ extension PostgresSchema {
         }
     }
 
-    /// Brings the tables to this version, one process at a time.
+    /// Migrates the tables to this version, one process at a time.
     ///
     /// - Parameter mayChange: `false` beside a server, whose tables stay as they are.
     static func migrate(_ session: PostgresSession, mayChange: Bool) throws {

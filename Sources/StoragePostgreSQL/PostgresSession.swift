@@ -7,7 +7,7 @@ import Foundation
 /// Every wait ends at `deadline`. After an error other than the server's answer to a statement, the connection is of no
 /// further use: nobody knows what the server has done.
 final class PostgresSession {
-    /// What becomes of a statement's result.
+    /// A result that is to come, and its use.
     private enum Expected {
         case prepared(PreparedKey)
         case result((PostgresResult) throws -> Void)
@@ -33,7 +33,7 @@ final class PostgresSession {
     private let notices = Notices()
     /// Time at which a wait for the server ends with an error.
     var deadline = ContinuousClock.now
-    /// Called for each statement that is sent.
+    /// Counts a statement that is sent.
     let onStatement: @Sendable () -> Void
     private(set) var isBroken = false
 

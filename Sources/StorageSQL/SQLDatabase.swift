@@ -10,7 +10,7 @@ package protocol SQLDatabase: Sendable {
 
     /// Runs `body` in a transaction and commits it. Only one thread calls it at a time.
     ///
-    /// - Returns: What the transaction has written, its commit included.
+    /// - Returns: Amount that the transaction has written, its commit included.
     /// - Throws: What `body` threw, after a rollback; otherwise an `SQLError`. Once `body` has returned, an error other
     ///   than `rolledBack` and `conflict` means that nobody knows whether the transaction was committed.
     func write(_ body: (any SQLTransaction) throws -> Void) throws -> SQLWritten
@@ -31,7 +31,7 @@ package protocol SQLDatabase: Sendable {
     func close()
 }
 
-/// What a process does that no other may do meanwhile.
+/// Work that only one process at a time may do.
 package enum SQLLockPurpose: Sendable {
     /// To serve the database.
     case serving
@@ -63,7 +63,7 @@ package protocol SQLTransaction: AnyObject {
     func run(_ text: String, _ arguments: [SQLArgument]) throws
     /// Inserts rows, or updates those whose key exists.
     func upsert(_ table: SQLUpsert, count: Int, bind: (Int, inout RowBinder) -> Void) throws
-    /// What this transaction has written since it was handed out.
+    /// Amount that this transaction has written since it was handed out.
     var written: SQLWritten { get }
 }
 
@@ -141,7 +141,9 @@ package struct SQLCursor {
     }
 
     /// The number in the first column.
-    package var number: Int64 { functions.pointee.int(row, 0) }
+    package var number: Int64 { number(0) }
+    /// The number in a column; 0 for `NULL`.
+    package func number(_ column: CInt) -> Int64 { functions.pointee.int(row, column) }
     /// The text in a column; empty for `NULL`.
     package func text(_ column: CInt) -> String {
         guard let start = functions.pointee.bytes(row, column) else { return "" }
@@ -229,7 +231,7 @@ package enum SQLType: UInt8, Sendable {
     case int, double, text, blob
 }
 
-/// What a database says of a statement or a commit that failed.
+/// The failure of a statement or of a commit, as the database reports it.
 package struct SQLError: Error, Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// A constraint was violated, such as uniqueness.

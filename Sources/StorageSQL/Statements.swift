@@ -108,7 +108,7 @@ extension StoredRow {
     }
 }
 
-/// What `write` writes of each table.
+/// The columns that `write` writes of each table.
 private enum Upserts {
     private struct Key: Hashable {
         let table: String

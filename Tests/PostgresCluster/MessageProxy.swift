@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A network fails in just these ways as far as a client can see: a message arrived or not, and its answer did or not.
 package final class MessageProxy: Sendable {
-    /// Where to cut, counted in messages of both directions from `arm` on.
+    /// Place of a cut, counted in messages of both directions from `arm` on.
     package struct Cut: Sendable, Equatable {
         package var message: Int
         /// `true` if the message arrives before the connection ends.
@@ -47,7 +47,7 @@ package final class MessageProxy: Sendable {
         Thread.detachNewThread { [self] in accepting() }
     }
 
-    private static let socketName = ".s.PGSQL.5432"
+    static let socketName = ".s.PGSQL.5432"
 
     /// Counts messages from now on, and cuts the connection of one of them.
     package func arm(_ cut: Cut?) {
@@ -166,7 +166,7 @@ package final class MessageProxy: Sendable {
         }
     }
 
-    private static func withAddress(of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
+    static func withAddress(of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix(100)) }

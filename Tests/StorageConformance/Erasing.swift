@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import StorageSQL
 
-/// What tests of clean-up put into a store, and how they run it.
+/// Steps of the tests of clean-up: what they put into a store, and how they run it.
 enum Erasing {
     /// Adds an activity with the given phones. Each has a card and an update token.
     static func fill(

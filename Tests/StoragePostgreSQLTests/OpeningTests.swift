@@ -1,11 +1,11 @@
 import Foundation
 import LiveActivityStorage
 import PostgresCluster
-import StorageSQL
 import Testing
 
 @testable import StorageConformance
 @testable import StoragePostgreSQL
+@testable import StorageSQL
 
 /// Tests of what is said of a database that cannot be used. None of them is changed.
 struct OpeningTests {
@@ -50,6 +50,48 @@ struct OpeningTests {
         #expect(problem(url, access: .administration) == nil)
         store.close()
         #expect(problem(url) == nil)
+    }
+
+    @Test func `after a process that has not ended in order, the next waits until nothing of it can be sent`() throws {
+        let url = try TemporaryDatabase.make()
+        let pauses = Noted<Duration>()
+        var limits = PostgresLimits()
+        limits.pause = { pauses.note($0) }
+        func open() throws -> SQLStore {
+            try SQLStore(postgres: url, tokenKeys: nil, patience: .seconds(5), limits: limits)
+        }
+        try open().close()
+        let lost = try open()
+        #expect(pauses.all.isEmpty)
+        // Its connections end, and with them its lock. The process itself lives.
+        try Self.run(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """, url)
+        let next = try open()
+        #expect(pauses.all == [limits.lastSends])
+        // What the first does now concerns an epoch that is over.
+        lost.close()
+        #expect(try Self.number("SELECT is_served FROM islet.writer", url) == 1)
+        next.close()
+        try open().close()
+        #expect(pauses.all.count == 1)
+    }
+
+    @Test func `a server that does not answer fails all reads that wait, with as many connections as may be open`()
+        async throws
+    {
+        let silent = try SilentServer()
+        defer { silent.stop() }
+        var limits = PostgresLimits()
+        limits.opening = .milliseconds(300)
+        let readers = PostgresReaders(PostgresServer(url: silent.url, limits: limits, onStatement: {}))
+        let (results, told) = AsyncStream.makeStream(of: Bool.self)
+        for _ in 0..<100 { readers.submit { told.yield((try? $0.get()) == nil) } }
+        let failures = await results.prefix(100).reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        #expect(failures == 100)
+        #expect(silent.connections <= 2 * limits.readers, "of 100 reads, few have waited for the server")
     }
 
     @Test func `a command makes the tables if nobody serves the database, and begins no epoch`() async throws {
