@@ -65,7 +65,8 @@ import Testing
                 return view.revision == 4 && view.devices.allSatisfy { $0.revision == 4 }
             }
             // On a slow machine everything of a flight except the late answers may have been written before the kill.
-            #expect(try await timeline(stage).contains { ["rescued", "awaited"].contains($0.code) })
+            let codes = try await Dictionary(grouping: timeline(stage)) { $0.code }.mapValues(\.count)
+            #expect(codes["rescued"] != nil || codes["awaited"] != nil, "\(codes)")
         }
     }
 

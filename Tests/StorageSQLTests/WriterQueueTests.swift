@@ -127,7 +127,7 @@ struct WriterQueueTests {
             let change = store.submit(Self.put("a", 2))
             gate.signal()
             _ = try await change.result().get().get()
-            #expect(throws: StorageError.self) { _ = try claim.value?.get() }
+            await #expect(throws: StorageError.self) { _ = try await claim.result().get() }
         }
     }
 
