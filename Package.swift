@@ -229,8 +229,9 @@ let package = Package(
             dependencies: [
                 "LiveActivityCore", "LiveActivityAPI", "LiveActivityStorage", "LiveActivityTracing", "APNSModel",
                 "IsletBasics", "JSONText", crypto, hummingbird, tracing, lifecycle, logging, metrics, httpTypes,
-                product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"),
-                product("JWTKit", "jwt-kit"), product("NIOExtras", "swift-nio-extras"),
+                product("HummingbirdCore", "hummingbird"), product("HummingbirdHTTP2", "hummingbird"), httpClient,
+                product("JWTKit", "jwt-kit"), product("NIOHTTP1", "swift-nio"),
+                product("NIOExtras", "swift-nio-extras"),
                 product("NIOHTTP2", "swift-nio-http2"), product("NIOHTTPTypes", "swift-nio-extras"),
             ] + nio,
             // The console's files are embedded in the binary, because the binary may be copied alone.
@@ -243,7 +244,8 @@ let package = Package(
                 "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing",
                 "StorageSQL", "StorageSQLite",
-                .target(name: "StoragePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "StoragePostgreSQL", condition: .when(traits: ["PostgreSQL"])), httpClient,
+                product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio"), product("NIOSSL", "swift-nio-ssl"),
                 lifecycle, logging, tracing, product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: settings
@@ -524,8 +526,8 @@ let package = Package(
             dependencies: [
                 "islet", "APNSClient", "APNSModel", "APNSSimulator", "JSONText", "LiveActivityCore", "EmbeddedIslet",
                 "HTTP2TestServer", "LiveActivityAPI", "LiveActivityProviders", "LiveActivityServer", "LoopbackServer",
-                "StorageSQL", "StorageSQLite", "LiveActivityTracing", "OutboundHTTP", crypto, hummingbird, lifecycle,
-                logging,
+                "StorageSQL", "StorageSQLite", "StoragePostgreSQL", "LiveActivityTracing", "OutboundHTTP", crypto,
+                hummingbird, lifecycle, logging,
                 tracing, httpTypes,
                 product("NIOCore", "swift-nio"),
             ],

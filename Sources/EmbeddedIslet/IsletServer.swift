@@ -216,11 +216,12 @@ public final class IsletServer: Service {
         try self.init(parts: parts, database: DatabaseLocation(configuration.database))
     }
 
-    package init(parts: ServerParts, database: DatabaseLocation) throws {
+    package init(parts: ServerParts, database: DatabaseLocation, node: Int64? = nil) throws {
         self.parts = parts
         client = try parts.makeClient()
         do throws(StorageError) {
-            store = try database.open(for: .serving, tokenKeys: parts.tokenKeys, faultPoints: parts.faultPoints)
+            store = try database.open(
+                for: .serving, tokenKeys: parts.tokenKeys, node: node, faultPoints: parts.faultPoints)
         } catch {
             throw Failure("\(error)")
         }
@@ -280,6 +281,18 @@ public final class IsletServer: Service {
             configuration: .init(
                 services: all.map { .init(service: $0) }, gracefulShutdownSignals: signals,
                 logger: parts.logger))
+        try await group.run()
+    }
+
+    /// Serves until the first element comes, or as ``run()`` does.
+    func run(until stop: AsyncStream<Void>) async throws {
+        defer { store.close() }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: parts.services(store, client) { _ in }.map { .init(service: $0) }, logger: parts.logger))
+        async let _: Void = {
+            for await _ in stop { return await group.triggerGracefulShutdown() }
+        }()
         try await group.run()
     }
 
@@ -347,7 +360,7 @@ public final class IsletServer: Service {
 }
 
 /// A service that checks the certificate files at once when the process receives SIGHUP.
-private struct HangUps: Service {
+struct HangUps: Service {
     let watch: CertificateWatch
 
     func run() async throws {

@@ -36,6 +36,8 @@ public struct LiveActivityServer: Service {
         /// The descriptor of a socket that was bound elsewhere, served instead of `host` and `port`. It outlives the
         /// process.
         package var socket: CInt?
+        /// The desk of the node's listeners, through which requests come. `nil`: the server listens itself.
+        package var desk: NodeDesk?
         /// The certificate for TLS. `nil`: the server speaks HTTP/1.1 without encryption.
         package var certificates: Certificates?
         package var limits = Limits()
@@ -101,9 +103,15 @@ public struct LiveActivityServer: Service {
     package let alertWatch: AlertWatch
     /// The relay that passes events to their readers. Must run beside the server, and stop before it.
     package let relay: EventRelayService
-    private let front: Front
-    /// The front of the monitoring listener, if it is configured.
-    private let watchersFront: Front?
+    private let listening: Listening
+
+    /// The way in which requests come.
+    private enum Listening {
+        /// On listeners of the server's own. The second is for monitoring, if it is configured.
+        case itself(Front, watchers: Front?)
+        /// Through the listeners of a node.
+        case desk(NodeDesk, NodeDesk.Seat, stopTimeout: Duration)
+    }
 
     /// - Parameters:
     ///   - dice: Returns 64 unpredictable random bits at each call, for keys of new devices and for credentials.
@@ -152,18 +160,27 @@ public struct LiveActivityServer: Service {
         func channel(_ responder: Responder) -> FrontChannel {
             FrontChannel(
                 certificates: configuration.certificates, limits: limits, logger: logger,
-                responder: responder.answering(time, logger))
+                responder: responder.answering(time))
         }
-        front = Front(
+        let watching = Responder(services: services, door: .watchers)
+        if let desk = configuration.desk {
+            let seat = NodeDesk.Seat(
+                api: { try await responder.respond(to: $0, from: $1) },
+                watchers: { try await watching.respond(to: $0, from: $1) })
+            listening = .desk(desk, seat, stopTimeout: limits.stopTimeout)
+            return
+        }
+        let front = Front(
             channel: channel(responder), host: configuration.host, port: configuration.port,
             socket: configuration.socket, limits: limits, logger: logger, onListening: onListening)
-        watchersFront = configuration.metricsListener.map { listener in
+        let watchers = configuration.metricsListener.map { listener in
             var limits = limits
             limits.connections = limits.metricsConnections
             return Front(
-                channel: channel(Responder(services: services, door: .watchers)), host: listener.host,
+                channel: channel(watching), host: listener.host,
                 port: listener.port, socket: nil, limits: limits, logger: logger, onListening: listener.onListening)
         }
+        listening = .itself(front, watchers: watchers)
     }
 
     /// Serves until its service group shuts down gracefully.
@@ -172,7 +189,14 @@ public struct LiveActivityServer: Service {
     ///
     /// - Throws: An error if a port cannot be bound.
     public func run() async throws {
-        guard let watchersFront else { return try await front.run() }
+        let front: Front
+        let watchersFront: Front
+        switch listening {
+        case .desk(let desk, let seat, let stopTimeout):
+            return await Self.serve(seat, at: desk, stopTimeout)
+        case .itself(let only, nil): return try await only.run()
+        case .itself(let api, let watchers?): (front, watchersFront) = (api, watchers)
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await front.run() }
             group.addTask {
@@ -181,6 +205,19 @@ public struct LiveActivityServer: Service {
                 }
             }
             try await group.waitForAll()
+        }
+    }
+
+    /// Answers the requests of a node until graceful shutdown, and then those that were begun.
+    private static func serve(_ seat: NodeDesk.Seat, at desk: NodeDesk, _ stopTimeout: Duration) async {
+        desk.open(seat)
+        // Cancelled: nobody is left to be answered.
+        try? await gracefulShutdown()
+        await withTaskGroup { group in
+            group.addTask { await desk.close() }
+            group.addTask { try? await ContinuousClock().sleep(for: stopTimeout) }
+            await group.next()
+            group.cancelAll()
         }
     }
 }

@@ -25,9 +25,10 @@ package final class PostgresDatabase: SQLDatabase {
 
     /// Connects, and creates or migrates the tables. See `SQLStore.init(postgres:)`.
     init(
-        url: String, access: Access, patience: Duration, limits: PostgresLimits, counters: StoreCounters
+        url: String, access: Access, node: Int64?, patience: Duration, limits: PostgresLimits, counters: StoreCounters
     ) throws(StorageError) {
-        let server = PostgresServer(url: url, limits: limits, onStatement: { counters.ran() })
+        var server = PostgresServer(url: url, limits: limits, onStatement: { counters.ran() })
+        if let node { server.name = PostgresNodes.sessionName(of: node) }
         self.server = server
         do {
             let session = try server.connect(for: limits.opening)
@@ -39,10 +40,7 @@ package final class PostgresDatabase: SQLDatabase {
             try PostgresSchema.migrate(session, mayChange: lock != nil)
             serving = isAlone ? lock : nil
             if !isAlone { lock?.unlock() }
-            let taken = isAlone ? try PostgresFence.takeOver(session) : nil
-            // A process that has lost its connection, and with it the lock, may still send what it has claimed.
-            if taken?.wasServed == true { limits.pause(limits.lastSends) }
-            writer = PostgresWriter(server, session, epoch: taken?.epoch)
+            writer = PostgresWriter(server, session, epoch: isAlone ? try PostgresFence.takeOver(session) : nil)
             readers = PostgresReaders(server)
         } catch let error as StorageError {
             throw error
@@ -99,13 +97,8 @@ package struct PostgresLimits: Sendable {
     package var resolving: Duration = .seconds(10)
     /// For one read.
     package var read: Duration = .seconds(60)
-    /// From a takeover to the first claim, if the process before has not ended in order. No push leaves later than 8 s
-    /// after its claim.
-    package var lastSends: Duration = .seconds(9)
     /// Maximum number of connections for reading.
     package var readers = 4
-    /// Waits for a time.
-    package var pause: @Sendable (Duration) -> Void = { Thread.sleep(forTimeInterval: $0 / .seconds(1)) }
 
     package init() {}
 }
@@ -113,6 +106,8 @@ package struct PostgresLimits: Sendable {
 /// The database's address, and the settings of each session.
 struct PostgresServer: Sendable {
     let url: String
+    /// Name of the sessions in the server's views.
+    var name = "islet"
     let limits: PostgresLimits
     let onStatement: @Sendable () -> Void
 
@@ -127,7 +122,7 @@ struct PostgresServer: Sendable {
     func connect(for time: Duration) throws -> PostgresSession {
         let session = try PostgresSession(
             [
-                ("dbname", url), ("application_name", "islet"), ("client_encoding", "UTF8"),
+                ("dbname", url), ("application_name", name), ("client_encoding", "UTF8"),
                 // The first host of a list that takes writes.
                 ("target_session_attrs", "read-write"),
                 // The kernel ends a connection whose peer has vanished.
@@ -176,6 +171,7 @@ extension SQLStore {
     ///   - url: A URL of libpq, such as `postgres://islet@db.example.com/islet`
     ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING).
     ///   - access: The way in which this process uses the database.
+    ///   - node: Number of this process among several on the database; `nil` if it is the only one.
     ///   - tokenKeys: The source of the keys that seal tokens; `nil` for work without tokens.
     ///   - patience: Time to wait while another process serves the database.
     ///   - faultPoints: The points at which tests inject faults.
@@ -183,13 +179,13 @@ extension SQLStore {
     ///   reached, is too old or a standby, or if the tables are not those of this version. `.tokenKeys` if keys of the
     ///   database are missing.
     package convenience init(
-        postgres url: String, access: PostgresDatabase.Access = .exclusive, tokenKeys: TokenKeySource?,
-        patience: Duration = .seconds(5), limits: PostgresLimits = PostgresLimits(),
+        postgres url: String, access: PostgresDatabase.Access = .exclusive, node: Int64? = nil,
+        tokenKeys: TokenKeySource?, patience: Duration = .seconds(5), limits: PostgresLimits = PostgresLimits(),
         faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) {
         let counters = StoreCounters()
         let database = try PostgresDatabase(
-            url: url, access: access, patience: patience, limits: limits, counters: counters)
+            url: url, access: access, node: node, patience: patience, limits: limits, counters: counters)
         try self.init(
             database, counters: counters, tokenKeys: tokenKeys, adoptsKeys: access == .exclusive,
             faultPoints: faultPoints)

@@ -8,10 +8,9 @@ import StorageSQL
 enum PostgresFence {
     static let table = """
         CREATE TABLE writer (
-            app text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, last_group bigint NOT NULL, looks bigint NOT NULL,
-            is_served bigint NOT NULL
+            app text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, last_group bigint NOT NULL, looks bigint NOT NULL
         ) WITH (fillfactor = 10);
-        INSERT INTO writer VALUES ('*', 0, 0, 0, 0)
+        INSERT INTO writer VALUES ('*', 0, 0, 0)
         """
 
     static let function = """
@@ -32,25 +31,21 @@ enum PostgresFence {
     /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.
     static let look = "UPDATE writer SET looks = looks + 1 WHERE app = '*' AND epoch = ? RETURNING last_group"
 
-    /// Notes that the process of an epoch has ended in order: it sends nothing more.
-    static let leave = "UPDATE writer SET is_served = 0 WHERE app = '*' AND epoch = $1"
-
     /// Begins a new epoch, after which no transaction of an earlier one is committed.
     ///
-    /// - Returns: The epoch, and `true` if the process of the epoch before has not ended in order.
-    static func takeOver(_ session: PostgresSession) throws -> (epoch: Int64, wasServed: Bool) {
-        var before: (epoch: Int64, isServed: Bool)?
+    /// The process before may still send what it has claimed, for some seconds. That does no harm: its open flights are
+    /// rescued like those of a process that was lost.
+    static func takeOver(_ session: PostgresSession) throws -> Int64 {
+        var before: Int64?
         let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
         try session.send("BEGIN", PostgresParameters())
-        try transaction.query("SELECT epoch, is_served = 1 FROM writer WHERE app = '*' FOR UPDATE", []) { row in
-            before = (row.number, row.number(1) == 1)
-        }
+        try transaction.query("SELECT epoch FROM writer WHERE app = '*' FOR UPDATE", []) { before = $0.number }
         guard let before else { throw PostgresError.refused("the table `writer` has no row: restore a backup") }
-        let epoch = before.epoch + 1
+        let epoch = before + 1
         try transaction.run(
-            "UPDATE writer SET epoch = ?, last_group = 0, is_served = 1 WHERE app = '*'", [.int(epoch)])
+            "UPDATE writer SET epoch = ?, last_group = 0 WHERE app = '*'", [.int(epoch)])
         try session.send("COMMIT", PostgresParameters())
         try session.receive(isEnd: true)
-        return (epoch, before.isServed)
+        return epoch
     }
 }

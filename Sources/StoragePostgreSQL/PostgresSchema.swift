@@ -23,7 +23,10 @@ enum PostgresSchema {
 
     static let migrations = [
         Migration(
-            [activities, phones, tokens, notifications, refreshes, records, functions, PostgresFence.table],
+            [
+                activities, phones, tokens, notifications, refreshes, records, functions, PostgresFence.table,
+                PostgresNodes.table,
+            ],
             functions: [PostgresFence.function])
     ]
 

@@ -20,18 +20,7 @@ final class PostgresWriter: Sendable {
         self.epoch = epoch
     }
 
-    /// Ends the session, and notes that this process sends nothing more. Without a connection the note is missing, and
-    /// the next process waits a little.
-    func close() {
-        lock.withLock {
-            if let epoch, let session, session.isUsable {
-                session.deadline = .now + server.limits.commit
-                try? session.send(PostgresFence.leave, PostgresParameters([.int(epoch)]))
-                _ = try? session.receive(isEnd: true)
-            }
-            session = nil
-        }
-    }
+    func close() { lock.withLock { session = nil } }
 
     func write(_ body: (any SQLTransaction) throws -> Void) throws -> SQLWritten {
         try lock.withLock {

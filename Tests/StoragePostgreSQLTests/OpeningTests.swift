@@ -1,6 +1,7 @@
 import Foundation
 import LiveActivityStorage
 import PostgresCluster
+import TestSupport
 import Testing
 
 @testable import StorageConformance
@@ -52,31 +53,55 @@ struct OpeningTests {
         #expect(problem(url) == nil)
     }
 
-    @Test func `after a process that has not ended in order, the next waits until nothing of it can be sent`() throws {
+    @Test func `a process whose connections have ended writes nothing once the next has taken over`() async throws {
         let url = try TemporaryDatabase.make()
-        let pauses = Noted<Duration>()
-        var limits = PostgresLimits()
-        limits.pause = { pauses.note($0) }
-        func open() throws -> SQLStore {
-            try SQLStore(postgres: url, tokenKeys: nil, patience: .seconds(5), limits: limits)
-        }
-        try open().close()
-        let lost = try open()
-        #expect(pauses.all.isEmpty)
+        let lost = try SQLStore(postgres: url, node: 7, tokenKeys: nil)
         // Its connections end, and with them its lock. The process itself lives.
-        try Self.run(
-            """
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()
-            """, url)
-        let next = try open()
-        #expect(pauses.all == [limits.lastSends])
-        // What the first does now concerns an epoch that is over.
+        try PostgresNodes(of: url).expel(7)
+        let next = try SQLStore(postgres: url, node: 8, tokenKeys: nil)
+        defer { next.close() }
+        await #expect(throws: StorageError.self) { try await lost.insertKey(Self.key("a")) }
+        try await next.insertKey(Self.key("b"))
+        #expect(try await next.keys().map(\.id) == ["b"])
         lost.close()
-        #expect(try Self.number("SELECT is_served FROM islet.writer", url) == 1)
-        next.close()
-        try open().close()
-        #expect(pauses.all.count == 1)
+    }
+
+    @Test func `nodes see each other, who owns the database, and who is silent`() throws {
+        let url = try TemporaryDatabase.makeEmpty()
+        let register = PostgresNodes(of: url)
+        // Before the first owner has made the tables.
+        #expect(try register.look(as: Self.node(1)) == NodesSeen(nodes: [], isServed: false))
+        let store = try SQLStore(postgres: url, node: 2, tokenKeys: nil)
+        #expect(try register.look(as: Self.node(1)).nodes.map(\.isOwner) == [false])
+        let seen = try PostgresNodes(of: url).look(as: Self.node(2))
+        #expect(seen.nodes.map(\.number) == [1, 2] && seen.owner?.number == 2 && seen.isServed)
+        #expect(seen.owner?.address == "http://10.0.0.2:8090" && seen.owner?.secret == "secret 2")
+        try Self.run("UPDATE islet.node SET seen_at = seen_at - 7000 WHERE no = 1", url)
+        #expect(try register.look(as: nil).nodes.map { $0.silence > .seconds(6) } == [true, false])
+        try Self.run("UPDATE islet.node SET seen_at = seen_at - 700000 WHERE no = 1", url)
+        #expect(try register.look(as: Self.node(2)).nodes.map(\.number) == [2])
+        store.close()
+        #expect(try register.look(as: nil).owner == nil)
+        try register.forget(2)
+        #expect(try register.look(as: nil) == NodesSeen(nodes: [], isServed: false))
+    }
+
+    @Test func `a process without a node's number owns the database too`() throws {
+        let url = try TemporaryDatabase.make()
+        let store = try SQLStore(postgres: url, tokenKeys: nil)
+        defer { store.close() }
+        let seen = try PostgresNodes(of: url).look(as: Self.node(1))
+        #expect(seen.isServed && seen.owner == nil)
+    }
+
+    private static func node(_ number: Int64) -> NodeSighting {
+        NodeSighting(
+            number: number, address: "http://10.0.0.\(number):8090", version: "1", secret: "secret \(number)",
+            age: .zero, silence: .zero, isOwner: false)
+    }
+
+    private static func key(_ id: String) -> APIKeyRecord {
+        APIKeyRecord(id: id, app: Sample.bundleID, scope: .read, secretHash: [1], createdAt: Sample.now)
     }
 
     @Test func `a server that does not answer fails all reads that wait, with as many connections as may be open`()

@@ -99,6 +99,8 @@ package struct ServerParts: Sendable {
     package var metricsListener: LiveActivityServer.MetricsListener?
     /// `true` if `/` is the console.
     package var console = true
+    /// Desk of a node's listeners; `nil`: the server listens itself.
+    package var desk: NodeDesk?
     /// Simulator whose phones the console shows, in development.
     package var simulator: SimulatorControl?
     /// Runner of policy trials on a recorded day; `nil`: trials are not available.
@@ -164,6 +166,19 @@ package struct ServerParts: Sendable {
         }
     }
 
+    /// Addresses, certificates and limits of the HTTP API.
+    package var listening: LiveActivityServer.Configuration {
+        var listening = LiveActivityServer.Configuration(apps: apps)
+        listening.host = host
+        listening.port = port
+        listening.socket = socket
+        listening.desk = desk
+        listening.certificates = certificates
+        listening.limits = limits
+        listening.metricsListener = loggedMetricsListener
+        return listening
+    }
+
     /// Returns the services in the order in which they start.
     ///
     /// They stop in reverse order: first no more requests, then no more claims, then no more connections.
@@ -181,28 +196,22 @@ package struct ServerParts: Sendable {
             faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), traces: traces, logger: logger,
             beforeClaim: { [clock] in if clock.doubts() { await question.ask() } },
             mayClaimAtOnce: { [clock] in !clock.isInDoubt })
-        var serving = LiveActivityServer.Configuration(apps: apps)
-        serving.host = host
-        serving.port = port
+        var serving = listening
         serving.credentialIdleLimit = credentialIdleLimit
         let connections = ProviderConnections()
         serving.people = people.mapValues { $0.settings(connections) }
-        serving.socket = socket
         serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
         serving.console = console
         serving.simulator = simulator
         serving.trials = trials
         serving.version = version
         serving.traces = traces
-        serving.certificates = certificates
-        serving.limits = limits
         let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
         serving.delivery = DeliverySources(routes: { dispatcher.troubledRoutes }, connections: readings)
         var sources = MetricsSources(
             registry: registry, version: version, startedAt: time.wall(), connections: readings)
         sources.isServed = metrics
         sources.needsKey = metricsNeedKey
-        serving.metricsListener = loggedMetricsListener
         serving.metrics = sources
         let server = LiveActivityServer(
             configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)

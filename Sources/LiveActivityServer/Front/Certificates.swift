@@ -58,6 +58,8 @@ package final class Certificates: Sendable {
         loaded = Mutex(try Self.load(files))
     }
 
+    /// Path of the certificate chain in PEM form.
+    package var chainFile: String { files.certificate }
     var context: NIOSSLContext { loaded.withLock(\.context) }
     /// Expiration of the first certificate in the chain.
     package var expiresAt: UnixTime { loaded.withLock(\.expiresAt) }

@@ -10,7 +10,7 @@ import ServiceLifecycle
 ///
 /// Hummingbird's listener is not used, because this one can take over a socket that outlives the process. It also
 /// changes its certificate while it runs, and closes connections without losing a request.
-struct Front: Sendable {
+struct Front: Service {
     let channel: FrontChannel
     let host: String
     let port: Int

@@ -2,18 +2,26 @@ import APNSModel
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import Logging
 
 extension Responder {
     /// An error that occurs if an answer was not written to its end.
     private struct BrokenOff: Error {}
 
     /// Returns the function that answers the requests of a connection.
-    func answering(_ time: TimeSource, _ logger: Logger) -> HTTPChannelHandler.Responder {
+    func answering(_ time: TimeSource) -> HTTPChannelHandler.Responder {
+        Self.writing(time) { request, address in Answered(try await respond(to: request, from: address)) }
+    }
+
+    /// Returns the function that writes what `answer` returns.
+    static func writing(
+        _ time: TimeSource, _ answer: @escaping @Sendable (Request, String) async throws -> Answered
+    ) -> HTTPChannelHandler.Responder {
         let date = DateHeader()
         return { request, writer, channel in
             // An error thrown here comes from the connection: unreadable HTTP is answered with 400 there.
-            var response = try await respond(to: request, from: AddressRoom.label(channel.remoteAddress))
+            let answered = try await answer(request, AddressRoom.label(channel.remoteAddress))
+            defer { withExtendedLifetime(answered.place) {} }
+            var response = answered.response
             response.headers[.date] = date.text(at: time.wall())
             do {
                 try await writer.write(response: response.head, body: response.body)

@@ -95,11 +95,29 @@ struct Serve: AsyncParsableCommand {
     }
 
     private static func serve(
+        _ nodes: NodeSettings, _ database: DatabaseLocation, _ parts: ServerParts,
+        _ onListening: @escaping @Sendable (String) -> Void
+    ) async throws {
+        #if PostgreSQL
+            try await NodeServer(parts: parts, database: database, settings: nodes)
+                .run(signals: [.sigterm, .sigint], onListening: onListening)
+        #else
+            throw CommandError("this build of islet has no PostgreSQL: build it with the package trait PostgreSQL")
+        #endif
+    }
+
+    private static func serve(
         _ settings: Settings, _ parts: ServerParts, onListening: @escaping @Sendable (String) -> Void
     ) async throws {
-        let server = try IsletServer(parts: parts, database: settings.database)
         do {
-            try await server.run(signals: [.sigterm, .sigint], onListening: onListening)
+            if let nodes = settings.nodes {
+                try await serve(nodes, settings.database, parts, onListening)
+            } else {
+                try await IsletServer(parts: parts, database: settings.database)
+                    .run(signals: [.sigterm, .sigint], onListening: onListening)
+            }
+        } catch let failure as IsletServer.Failure {
+            throw failure
         } catch let failure as LiveActivityServer.MetricsListenerFailure {
             throw CommandError.listening(
                 on: "\(failure.host):\(failure.port)", setBy: "`metrics.listen`", failure.cause)

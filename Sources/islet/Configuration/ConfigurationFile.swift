@@ -8,6 +8,7 @@ struct ConfigurationFile: Decodable {
     var limits: Limits?
     var storage: String?
     var tokenKeys: TokenKeys?
+    var nodes: Nodes?
     var metrics: Metrics?
     var console: Bool?
     var tracing: Tracing?
@@ -19,6 +20,11 @@ struct ConfigurationFile: Decodable {
     struct TokenKeys: Decodable {
         var file: String?
         var environment: String?
+    }
+
+    struct Nodes: Decodable {
+        var listen: String
+        var address: String?
     }
 
     struct Metrics: Decodable {

@@ -38,6 +38,10 @@ extension ConfigurationKey {
             "The ring of keys that push tokens are sealed under in the database. Without it the ring is the file "
                 + "beside a SQLite database whose name has `.keys` behind the database's, made with the database."),
         ConfigurationKey(
+            "nodes", .object(nodes), .group(isOptional: true),
+            "Makes this process one of several on the same PostgreSQL database: each takes every call, one does the "
+                + "work, and another takes over when it has gone (docs/scaling.md)."),
+        ConfigurationKey(
             "metrics", .object(metrics), .group(isOptional: true),
             "`GET /metrics`: Prometheus's text, without tokens, ids or keys, for all apps together. `metrics: false` "
                 + "is short for `served: false`."),
@@ -60,6 +64,16 @@ extension ConfigurationKey {
         ConfigurationKey(
             "apps", .objects(app), .group(isOptional: false),
             "The apps that are served; one with another bundle id is an app of its own."),
+    ]
+
+    private static let nodes: [ConfigurationKey] = [
+        ConfigurationKey(
+            "listen", .text("host:port"), .required("10.0.0.5:8090"),
+            "Where the other nodes reach this one: an address of a private network. It uses TLS if the API does."),
+        ConfigurationKey(
+            "address", .text("URL"), .optional("https://islet-1.internal:8090"),
+            "The URL of `listen` as the other nodes write it, if it is another: with TLS a name in the certificate, "
+                + "and always where `listen` is 0.0.0.0 or [::]."),
     ]
 
     private static let metrics: [ConfigurationKey] = [

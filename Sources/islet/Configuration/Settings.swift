@@ -21,6 +21,8 @@ struct Settings {
     var database: DatabaseLocation
     /// Source of the keys that seal push tokens.
     var tokenKeys: TokenKeySource
+    /// Addresses as one of several nodes; `nil`: this process is the only one.
+    var nodes: NodeSettings?
     var metrics: Metrics
     /// `true` if `/` is the console.
     var console: Bool

@@ -1,4 +1,5 @@
 import APNSClient
+import EmbeddedIslet
 import Foundation
 import LiveActivityAPI
 import LiveActivityServer
@@ -45,6 +46,43 @@ extension SettingsBuilder {
             limits.connectionsPerAddress = within(1...1_000_000, ofAddress, "\(place)/connectionsPerAddress")
         }
         return limits
+    }
+
+    func nodes(
+        _ given: ConfigurationFile.Nodes?, _ place: String, _ database: DatabaseLocation?, isEncrypted: Bool
+    ) -> NodeSettings? {
+        guard let given else { return nil }
+        if let database, database.path != nil {
+            problems.note(problem(place, "several nodes need PostgreSQL: write `storage: postgres://…`"))
+        }
+        let listen = problems.noting { () throws(ConfigurationError) in
+            let (host, port) = try self.address(given.listen, "\(place)/listen")
+            guard port != 0 else { throw problem("\(place)/listen", "a port other than 0, which other nodes know") }
+            guard given.address != nil || !["0.0.0.0", "::"].contains(host) else {
+                throw problem(
+                    "\(place)/listen",
+                    "`\(given.listen)` is every address of this machine: write in `nodes.address` "
+                        + "which one the other nodes use")
+            }
+            return (host, port)
+        }
+        let scheme = isEncrypted ? "https" : "http"
+        if let address = given.address {
+            let url = URL(string: address)
+            let isWhole = url?.scheme == scheme && url?.host?.isEmpty == false && url?.query == nil
+            if !isWhole || !["", "/"].contains(url?.path ?? "") {
+                problems.note(
+                    problem(
+                        "\(place)/address",
+                        "a URL with \(scheme) and without a path, such as "
+                            + "\(scheme)://islet-1.internal:8090; it uses TLS if the API does"))
+            }
+        }
+        guard let listen else { return nil }
+        let host = listen.0.contains(":") ? "[\(listen.0)]" : listen.0
+        let written = given.address.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        return NodeSettings(
+            host: listen.0, port: listen.1, address: written ?? "\(scheme)://\(host):\(listen.1)")
     }
 
     func metrics(_ given: ConfigurationFile.Metrics?, _ place: String) -> Settings.Metrics {

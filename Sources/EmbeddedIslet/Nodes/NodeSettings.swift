@@ -1,0 +1,54 @@
+package import LiveActivityStorage
+
+#if PostgreSQL
+    import StoragePostgreSQL
+#endif
+
+/// The addresses of a node.
+package struct NodeSettings: Sendable, Equatable {
+    /// Address that the listener for other nodes binds to.
+    package var host: String
+    package var port: Int
+    /// URL at which other nodes reach it.
+    package var address: String
+
+    package init(host: String, port: Int, address: String) {
+        self.host = host
+        self.port = port
+        self.address = address
+    }
+}
+
+/// A node of a database, for people.
+package struct NodeLook: Sendable, Equatable {
+    package var address: String
+    package var version: String
+    /// Time since it started.
+    package var age: Duration
+    /// Time since it was last heard of.
+    package var silence: Duration
+    /// `true` if it owns the database.
+    package var isOwner: Bool
+}
+
+extension DatabaseLocation {
+    /// Returns the nodes of the database that were heard of in the last ten minutes.
+    ///
+    /// - Returns: The nodes, and `true` if a process serves the database, whether it is one of them or not. `nil` for a
+    ///   SQLite database, which has none.
+    /// - Throws: `StorageError.cannotOpen` if the database server cannot be reached.
+    package func nodes() throws(StorageError) -> (nodes: [NodeLook], isServed: Bool)? {
+        #if PostgreSQL
+            guard case .postgres(let url) = self else { return nil }
+            let seen = try PostgresNodes(of: url).look(as: nil)
+            let nodes = seen.nodes.map { node in
+                NodeLook(
+                    address: node.address, version: node.version, age: node.age, silence: node.silence,
+                    isOwner: node.isOwner)
+            }
+            return (nodes.sorted { ($0.isOwner ? 0 : 1, $0.address) < ($1.isOwner ? 0 : 1, $1.address) }, seen.isServed)
+        #else
+            return nil
+        #endif
+    }
+}

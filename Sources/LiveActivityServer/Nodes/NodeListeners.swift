@@ -1,0 +1,67 @@
+package import APNSModel
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+package import ServiceLifecycle
+
+/// The listeners of a node. They listen as long as the node runs, whether it owns the database or not.
+package struct NodeListeners: Sendable {
+    /// The API, as callers reach it.
+    package let api: any Service
+    /// The API, as other nodes reach it.
+    package let peers: any Service
+    /// The listener for monitoring, if it is configured.
+    package let watchers: (any Service)?
+
+    /// - Parameters:
+    ///   - configuration: Addresses, certificates and limits.
+    ///   - peers: Address for other nodes.
+    ///   - secret: Text that calls of other nodes contain.
+    ///   - onListening: Called once the API's port is bound.
+    package init(
+        _ configuration: LiveActivityServer.Configuration, peers: (host: String, port: Int), secret: String,
+        desk: NodeDesk, time: TimeSource, logger: Logger,
+        onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
+    ) {
+        let limits = configuration.limits
+        let door = NodeDoor(desk: desk, limits: limits, logger: logger)
+        func front(
+            _ host: String, _ port: Int, socket: CInt? = nil, _ limits: LiveActivityServer.Limits,
+            onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void = { _ in },
+            answer: @escaping @Sendable (Request, String) async throws -> Answered
+        ) -> Front {
+            Front(
+                channel: FrontChannel(
+                    certificates: configuration.certificates, limits: limits, logger: logger,
+                    responder: Responder.writing(time, answer)),
+                host: host, port: port, socket: socket, limits: limits, logger: logger, onListening: onListening)
+        }
+        api = front(
+            configuration.host, configuration.port, socket: configuration.socket, limits, onListening: onListening,
+            answer: door.answer)
+        var ofPeers = limits
+        ofPeers.connectionsPerAddress = limits.connections
+        self.peers = front(peers.host, peers.port, ofPeers) { request, _ in
+            try await Self.answerPeer(request, secret, desk)
+        }
+        watchers = configuration.metricsListener.map { listener in
+            var limits = limits
+            limits.connections = limits.metricsConnections
+            return front(
+                listener.host, listener.port, limits, onListening: listener.onListening, answer: door.watch)
+        }
+    }
+
+    /// Answers a call that another node passes on.
+    private static func answerPeer(_ request: Request, _ secret: String, _ desk: NodeDesk) async throws -> Answered {
+        let shown = NodeDoor.Header.secret.flatMap { request.headers[$0] }
+        guard shown == secret, let (seat, place) = desk.here() else {
+            let headers: HTTPFields = NodeDoor.Header.secret.map { [$0: "no"] } ?? [:]
+            return Answered(Response(status: .misdirectedRequest, headers: headers))
+        }
+        let caller = NodeDoor.Header.caller.flatMap { request.headers[$0] } ?? ""
+        return Answered(try await seat.api(request, caller), place)
+    }
+}

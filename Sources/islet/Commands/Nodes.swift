@@ -1,0 +1,69 @@
+import ArgumentParser
+import EmbeddedIslet
+import JSONText
+
+/// The `islet nodes` command, which shows the processes that share a PostgreSQL database.
+struct Nodes: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows the servers that share the database, and which of them owns it.",
+        discussion: """
+            Asks the database, so it works while no server runs. A server that has ended without saying so is shown \
+            for ten minutes after it was last heard of.
+            """)
+
+    @OptionGroup var file: ConfigurationOption
+    @Flag(help: "Prints JSON.") var json = false
+
+    /// Time after which a server that is not heard of counts as gone.
+    private static let silence = Duration.seconds(5)
+
+    func run() async throws {
+        let settings = try file.settings()
+        guard let (nodes, isServed) = try settings.database.nodes() else {
+            throw CommandError("only a PostgreSQL database has nodes, not \(settings.database)")
+        }
+        Output.line(json ? Self.document(nodes) : Self.table(nodes, isServed: isServed))
+    }
+
+    static func table(_ nodes: [NodeLook], isServed: Bool) -> String {
+        guard !nodes.isEmpty else {
+            return isServed ? "one server without `nodes` in its configuration" : "no server runs"
+        }
+        let rows =
+            [["ADDRESS", "ROLE", "VERSION", "UP", "HEARD OF"]]
+            + nodes.map { [$0.address, role($0), $0.version, time($0.age), "\(time($0.silence)) ago"] }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let cells = row.indices.map { column in
+                column == row.count - 1
+                    ? row[column] : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
+            }
+            return cells.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+
+    private static func document(_ nodes: [NodeLook]) -> String {
+        let list = nodes.map { node in
+            JSONValue.object([
+                "address": .string(node.address), "role": .string(role(node)), "version": .string(node.version),
+                "upSeconds": .number(JSONNumber(Int(node.age / .seconds(1)))),
+                "silentSeconds": .number(JSONNumber(Int(node.silence / .seconds(1)))),
+            ])
+        }
+        return String(decoding: JSONValue.array(list).bytes, as: UTF8.self)
+    }
+
+    private static func role(_ node: NodeLook) -> String {
+        node.isOwner ? "owner" : node.silence > silence ? "gone" : "door"
+    }
+
+    private static func time(_ duration: Duration) -> String {
+        let seconds = Int(duration / .seconds(1))
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+}
