@@ -11,7 +11,6 @@ public import Logging
 public import ServiceLifecycle
 import StorageSQL
 import StorageSQLite
-import Synchronization
 import Tracing
 package import UnixSignals
 
@@ -356,52 +355,5 @@ public final class IsletServer: Service {
             throw Failure("\(error)")
         }
         return key.text
-    }
-}
-
-/// A service that checks the certificate files at once when the process receives SIGHUP.
-struct HangUps: Service {
-    let watch: CertificateWatch
-
-    func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() { watch.look() }
-    }
-}
-
-/// The server's address, for callers that wait until the server listens.
-private final class Listening: Sendable {
-    private struct State {
-        var address: String?
-        var isOver = false
-        var waiters: [CheckedContinuation<String?, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    var address: String? {
-        get async {
-            await withCheckedContinuation { continuation in
-                let known = state.withLock { state -> String?? in
-                    if let address = state.address { return .some(address) }
-                    if state.isOver { return .some(nil) }
-                    state.waiters.append(continuation)
-                    return nil
-                }
-                if let known { continuation.resume(returning: known) }
-            }
-        }
-    }
-
-    func begin(_ address: String) { tell(address, isOver: false) }
-    func end() { tell(nil, isOver: true) }
-
-    private func tell(_ address: String?, isOver: Bool) {
-        let waiters = state.withLock { state in
-            state.address = state.address ?? address
-            state.isOver = isOver
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume(returning: address) }
     }
 }

@@ -97,17 +97,22 @@ import Testing
     }
 
     @Test func `a stream of events is cut when its owner goes, and goes on where it ended`() async throws {
-        try await withNodes(2) { nodes, _ in
+        try await withNodes(2) { nodes, stage in
+            try await stage.addPhone("alice")
+            try await Waiting.until("alice is registered", within: .seconds(60)) {
+                try await stage.hasReported("alice")
+            }
             #expect(try await nodes.set("preparing", through: 1) == 1)
             let told = Told()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await nodes.events(through: 1, after: nil, told) }
+                group.addTask { await nodes.events(through: 1, after: "0", told) }
                 try await Waiting.until("an event is told", within: .seconds(60)) { !told.all.isEmpty }
                 try await nodes.kill(0)
                 // Ends because the stream does.
                 try await group.waitForAll()
                 let first = told.all
-                #expect(try await nodes.set("ready", through: 1) == 2)
+                try await nodes.caller(1).call(.POST, "/v1/activities/order-1/end", [:])
+                try await nodes.start(0)
                 group.addTask { await nodes.events(through: 1, after: first.last, told) }
                 try await Waiting.until("another event is told", within: .seconds(60)) { told.all.count > first.count }
                 group.cancelAll()
@@ -262,12 +267,14 @@ private final class Nodes: @unchecked Sendable {
         do {
             let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(90))
             var text = ""
+            var id: String?
             for try await part in answer.body {
                 text += String(buffer: part)
                 while let end = text.firstIndex(of: "\n") {
-                    if text.hasPrefix("id: ") {
-                        told.note(String(text[text.index(text.startIndex, offsetBy: 4)..<end]))
-                    }
+                    let line = text[..<end]
+                    if line.hasPrefix("id: ") { id = String(line.dropFirst(4)) }
+                    // An id without data is a position, and no event.
+                    if line.hasPrefix("data: "), let id { told.note(id) }
                     text = String(text[text.index(after: end)...])
                 }
             }

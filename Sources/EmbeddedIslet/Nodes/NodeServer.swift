@@ -1,7 +1,6 @@
 #if PostgreSQL
     import APNSModel
     import AsyncHTTPClient
-    import Foundation
     import LiveActivityServer
     import LiveActivityStorage
     import Logging

@@ -54,7 +54,7 @@ enum Arrows {
             "IsletBasics", "JSONText", "Hummingbird",
             "HummingbirdCore", "HummingbirdHTTP2", "HTTPTypes", "JWTKit", "NIOCore", "NIOExtras", "NIOHTTP2",
             "NIOHTTPTypes", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle", "Logging", "CoreMetrics", "Crypto",
-            "Foundation", "Synchronization",
+            "AsyncHTTPClient", "NIOHTTP1", "Foundation", "Synchronization",
         ],
         "APNSSimulator": nio.union([
             "APNSModel", "IsletBasics", "JSONText", "LiveActivityAPI", "LiveActivityRegistration", "NIOHTTP2", "X509",
@@ -84,7 +84,7 @@ enum Arrows {
         "EmbeddedIslet": [
             "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
             "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "Tracing", "StorageSQL",
-            "StorageSQLite", "StoragePostgreSQL",
+            "StorageSQLite", "StoragePostgreSQL", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOSSL",
             "ServiceLifecycle", "UnixSignals", "Logging", "Synchronization",
         ],
         "NextUp": [
