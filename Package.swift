@@ -336,14 +336,15 @@ let package = Package(
                 "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
                 "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
-                "OrderTracking", "OutboundHTTP", "Pager", "StorageSQL", "StorageSQLite", "XcodeProjects", lifecycle,
-                logging,
+                "OrderTracking", "OutboundHTTP", "Pager", "PostgresCluster", "StorageSQL", "StorageSQLite",
+                "XcodeProjects", lifecycle, logging,
                 product("ArgumentParser", "swift-argument-parser"), product("NIOCore", "swift-nio"),
                 product("NIOHTTP1", "swift-nio"), product("UnixSignals", "swift-service-lifecycle"),
                 product("Yams", "Yams"),
             ],
             swiftSettings: settings
         ),
+        .target(name: "PostgresCluster", swiftSettings: settings),
         .target(
             name: "TestSupport",
             dependencies: ["APNSModel", "IsletBasics", "JSONText", "LiveActivityCore", "LiveActivityStorage"],
@@ -441,7 +442,6 @@ let package = Package(
             ],
             path: "Tests/StorageConformance", swiftSettings: settings
         ),
-        .target(name: "PostgresCluster", path: "Tests/PostgresCluster", swiftSettings: settings),
         .testTarget(
             name: "StorageSQLTests",
             dependencies: [

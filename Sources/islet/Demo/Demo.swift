@@ -14,10 +14,15 @@ struct Demo: AsyncParsableCommand {
             """)
 
     @Option(help: "Which one is played; all of them without it.") var system: String?
+    @Option(
+        help: "Plays an order on this number of servers, 2 to 5, that share a PostgreSQL database, and kills things.")
+    var nodes: Int?
     @Flag(help: "Waits as little as possible between the steps.") var fast = false
     @Flag(help: "Keeps the directory with databases, configurations and logs, and says where it is.") var keep = false
 
     func validate() throws {
+        if let nodes, !(2...5).contains(nodes) { throw ValidationError("--nodes is 2 to 5, not \(nodes)") }
+        if nodes != nil, system != nil { throw ValidationError("--nodes plays its own order, without --system") }
         guard let system, Systems.named(system) == nil else { return }
         throw ValidationError(
             "there is no system `\(system)` to play: there are \(Systems.names.joined(separator: ", "))")
@@ -33,6 +38,18 @@ struct Demo: AsyncParsableCommand {
                 try? FileManager.default.removeItem(at: directory)
             }
         }
+        if let nodes {
+            let folder = directory.appendingPathComponent("nodes")
+            do {
+                try await NodesDemo.run(nodes: nodes, in: folder, executable: executable, fast: fast) {
+                    Output.line($0)
+                }
+            } catch {
+                Self.printLogs(folder, error)
+                throw ExitCode.failure
+            }
+            return Output.line("Every phone showed what it should, whatever was killed.")
+        }
         let plays = system.flatMap(Systems.named).map { [$0] } ?? Systems.all
         for play in plays {
             Output.line("━━━ \(play.name): \(play.summary)")
@@ -40,16 +57,21 @@ struct Demo: AsyncParsableCommand {
             do {
                 try await Self.play(play, in: folder, executable: executable, fast: fast) { Output.line($0) }
             } catch {
-                Output.line("FAILED: \(error)")
-                for log in ["server.log", "simulator.log"] {
-                    let text = try? String(contentsOf: folder.appendingPathComponent(log), encoding: .utf8)
-                    if let text, !text.isEmpty { Output.line("--- \(log)\n\(text.suffix(4000))") }
-                }
+                Self.printLogs(folder, error)
                 throw ExitCode.failure
             }
             Output.line("")
         }
         Output.line("Every phone showed what it should: \(plays.map { $0.name }.joined(separator: ", ")).")
+    }
+
+    private static func printLogs(_ folder: URL, _ error: any Error) {
+        Output.line("FAILED: \(error)")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for log in names.sorted() where log.hasSuffix(".log") {
+            let text = try? String(contentsOf: folder.appendingPathComponent(log), encoding: .utf8)
+            if let text, !text.isEmpty { Output.line("--- \(log)\n\(text.suffix(4000))") }
+        }
     }
 
     /// Plays one system in a directory, and stops all its processes afterwards.

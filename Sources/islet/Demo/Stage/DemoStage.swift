@@ -131,6 +131,18 @@ final class DemoStage: Sendable {
         await simulator.stop()
     }
 
+    /// Starts another server on the same configuration, with variables of its own.
+    func startNode(_ name: String, _ environment: [String: String]) async throws -> ChildProcess {
+        let command = surroundings.starting(
+            executable, ["serve", "--config", directory.appendingPathComponent("islet.yaml").path])
+        let node = try ChildProcess(
+            name, executable: command.executable, arguments: command.arguments,
+            environment: surroundings.environment.merging(environment) { $1 },
+            log: directory.appendingPathComponent("\(name).log"))
+        try await node.isUp(within: Self.startLimit)
+        return node
+    }
+
     /// Returns a port that was free a moment ago and that the system does not assign to outgoing connections.
     ///
     /// The system assigns ports from 32768, RFC 6335 section 6 from 49152. A server that restarts therefore finds its

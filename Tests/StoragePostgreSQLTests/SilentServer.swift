@@ -1,13 +1,14 @@
 import Foundation
+import PostgresCluster
 import Synchronization
 
 /// A socket that takes connections as a server of PostgreSQL does, and never answers.
-package final class SilentServer: Sendable {
+final class SilentServer: Sendable {
     private let directory: URL
     private let listener: CInt
     private let accepted = Mutex<[CInt]>([])
 
-    package init() throws {
+    init() throws {
         directory = FileManager.default.temporaryDirectory.appending(
             path: "islet-silent-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -25,11 +26,11 @@ package final class SilentServer: Sendable {
         }
     }
 
-    package var url: String { "postgres://islet@/silent?host=\(directory.path)" }
+    var url: String { "postgres://islet@/silent?host=\(directory.path)" }
     /// Number of connections so far.
-    package var connections: Int { accepted.withLock(\.count) }
+    var connections: Int { accepted.withLock(\.count) }
 
-    package func stop() {
+    func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
         for descriptor in accepted.withLock(\.self) { close(descriptor) }

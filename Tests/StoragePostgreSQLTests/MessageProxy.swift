@@ -1,18 +1,19 @@
-package import Foundation
+import Foundation
+import PostgresCluster
 import Synchronization
 
 /// Passes connections on to a server's socket, message by message, and cuts them at one of the messages
 /// (https://www.postgresql.org/docs/15/protocol-message-formats.html).
 ///
 /// A network fails in just these ways as far as a client can see: a message arrived or not, and its answer did or not.
-package final class MessageProxy: Sendable {
+final class MessageProxy: Sendable {
     /// Place of a cut, counted in messages of both directions from `arm` on.
-    package struct Cut: Sendable, Equatable {
-        package var message: Int
+    struct Cut: Sendable, Equatable {
+        var message: Int
         /// `true` if the message arrives before the connection ends.
-        package var arrives: Bool
+        var arrives: Bool
 
-        package init(message: Int, arrives: Bool) {
+        init(message: Int, arrives: Bool) {
             self.message = message
             self.arrives = arrives
         }
@@ -28,13 +29,13 @@ package final class MessageProxy: Sendable {
     }
 
     /// Folder of the proxy's socket, as the `host` of a URL.
-    package let directory: URL
+    let directory: URL
     private let target: String
     private let listener: CInt
     private let state = Mutex(State())
 
     /// Listens at a socket of its own.
-    package init(to cluster: PostgresCluster) throws {
+    init(to cluster: PostgresCluster) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "islet-proxy-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         target = cluster.directory.appending(path: Self.socketName).path
@@ -50,7 +51,7 @@ package final class MessageProxy: Sendable {
     static let socketName = ".s.PGSQL.5432"
 
     /// Counts messages from now on, and cuts the connection of one of them.
-    package func arm(_ cut: Cut?) {
+    func arm(_ cut: Cut?) {
         state.withLock { state in
             state.isCounting = true
             state.count = 0
@@ -60,14 +61,14 @@ package final class MessageProxy: Sendable {
     }
 
     /// Stops counting. Returns the number of messages since `arm`, and whether a connection was cut.
-    package func disarm() -> (messages: Int, hasCut: Bool) {
+    func disarm() -> (messages: Int, hasCut: Bool) {
         state.withLock { state in
             state.isCounting = false
             return (state.count, state.hasCut)
         }
     }
 
-    package func stop() {
+    func stop() {
         let open = state.withLock { state in
             state.isOver = true
             return state.open

@@ -7,6 +7,10 @@ package import Foundation
 package final class PostgresCluster: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
     }
 
     /// Directory with the server's data, log and socket.
@@ -54,7 +58,9 @@ package final class PostgresCluster: Sendable {
             -o "-k $directory -c listen_addresses='' -c max_connections=200 $options" start
         echo ready
         cat >/dev/null || true
-        "$programs/pg_ctl" -D data -m immediate -w stop || true
+        for data in data standby; do
+            [ ! -d $data ] || "$programs/pg_ctl" -D $data -m immediate -w stop || true
+        done
         cd /
         rm -rf "$directory"
         """
@@ -69,9 +75,62 @@ package final class PostgresCluster: Sendable {
         try Self.run(
             programs.appending(path: "psql").path,
             [
-                "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d", "postgres", "-c",
+                "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d", "postgres", "-c",
                 statement,
             ])
+    }
+
+    // MARK: - A standby
+
+    /// Adds a standby. From now on, a commit is answered when both servers have it.
+    package func addStandby() throws {
+        try runScript(
+            """
+            "$programs/pg_basebackup" -h "$directory" -U islet -D standby -R -X stream --no-sync
+            mkdir second
+            # Foundation waits for the end of what a process hands down, so the server gets nothing of it.
+            (for number in {3..63}; do eval "exec $number>&-"; done
+            exec "$programs/pg_ctl" -D standby -l standby.log -w -t 50 \\
+                -o "-k $directory/second -c listen_addresses='' -c max_connections=200" start)
+            """)
+        try run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try run("SELECT pg_reload_conf()")
+    }
+
+    /// URL of a database of whichever server takes writes, for libpq.
+    package func pairURL(_ database: String) -> String {
+        "postgres://islet@/\(database)?host=\(directory.path),\(directory.path)/second&port=5432,5432"
+    }
+
+    /// Kills the first server with all its processes.
+    package func crash() throws {
+        try runScript(
+            """
+            # The server is the leader of a group of processes.
+            kill -KILL -- -"$(head -n 1 data/postmaster.pid)"
+            """)
+    }
+
+    /// Makes the standby a server that takes writes. Nothing protects the first server's clients if it comes back.
+    package func promoteStandby() throws {
+        try runScript("\"$programs/pg_ctl\" -D standby -w -t 50 promote")
+    }
+
+    private func runScript(_ text: String) throws {
+        // A file takes the words: a server that the script starts would keep a pipe open.
+        let script = "set -eu\nprograms=$1 directory=$2\ncd \"$directory\"\nexec >script.log 2>&1\n\(text)"
+        let (shell, arguments) = Self.asServer(
+            "/bin/bash", ["-c", script, "cluster", programs.path, directory.path])
+        let process = Process()
+        process.executableURL = URL(filePath: shell)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            let words = try? String(contentsOf: directory.appending(path: "script.log"), encoding: .utf8)
+            throw Failure(description: "PostgreSQL: \(words ?? "no words")")
+        }
     }
 
     /// Ends the server and removes its files.
