@@ -86,8 +86,10 @@ public struct LiveActivityServer: Service {
         }
     }
 
-    /// An error that occurs if the address of ``MetricsListener`` cannot be bound.
-    package struct MetricsListenerFailure: Error {
+    /// An error that occurs if an address other than the API's own cannot be bound.
+    package struct ListenerFailure: Error {
+        /// The configuration's key of the address.
+        package let setting: String
         package let host: String
         package let port: Int
         package let cause: any Error
@@ -199,11 +201,7 @@ public struct LiveActivityServer: Service {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await front.run() }
-            group.addTask {
-                do { try await watchersFront.run() } catch {
-                    throw MetricsListenerFailure(host: watchersFront.host, port: watchersFront.port, cause: error)
-                }
-            }
+            group.addTask { try await NamedFront(setting: "metrics.listen", front: watchersFront).run() }
             try await group.waitForAll()
         }
     }

@@ -75,7 +75,8 @@ package final class PostgresCluster: Sendable {
         try Self.run(
             programs.appending(path: "psql").path,
             [
-                "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d", "postgres", "-c",
+                "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d",
+                "postgres", "-c",
                 statement,
             ])
     }

@@ -170,6 +170,9 @@ package final class PostgresNodes {
         if let session, session.isUsable { return session }
         let new = try server.connect(for: server.limits.opening)
         try PostgresSchema.check(new)
+        // Who is alive need not survive a crash, and must not wait for a standby.
+        try new.send("SET synchronous_commit = off", PostgresParameters())
+        try new.receive(isEnd: true)
         session = new
         return new
     }

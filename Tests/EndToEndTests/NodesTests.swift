@@ -121,6 +121,28 @@ import Testing
         }
     }
 
+    @Test func `a stream passes through a door, and one that the owner refuses ends the connection alone`()
+        async throws
+    {
+        try await withNodes(2) { nodes, _ in
+            let lines = (1...500).map { number in
+                let write: JSONValue = [
+                    "method": "PUT", "path": .string("/v1/activities/order-\(number)"),
+                    "body": Nodes.order("ready", "order-\(number)"),
+                ]
+                return String(decoding: write.bytes, as: UTF8.self) + "\n"
+            }
+            let (status, answers) = try await nodes.stream(lines, through: 1, key: nodes.stage.key)
+            #expect(status == 200 && answers.split(separator: "\n").count >= 500, "\(status): \(answers.prefix(300))")
+            #expect(try await nodes.caller(0).call(.GET, "/v1/activities/order-500").object?["revision"]?.int == 1)
+            // The owner answers before the end, and the caller never ends.
+            let refused = try await nodes.stream([lines[0], nil], through: 1, key: "islet_wrong")
+            #expect(refused.status == 401)
+            #expect(try await nodes.caller(1).call(.GET, "/healthz").object?["status"] == "ok")
+            #expect(try await nodes.view(through: 1).revision == 1)
+        }
+    }
+
     @Test func `a node answers other nodes that know its secret, and nobody else`() async throws {
         try await withNodes(2) { nodes, _ in
             let peers = JSONCaller("http://127.0.0.1:\(nodes.peerPorts[0])") { nodes.stage.key }
@@ -256,6 +278,23 @@ private final class Nodes: @unchecked Sendable {
             let cards = try await self.stage.cards(on: "alice")
             return cards.count == 1 && cards[0]["contentState"]?.object?["status"]?.string == status
         }
+    }
+
+    /// Sends lines as a stream, which does not end if the last is `nil`, and returns the answer.
+    func stream(_ lines: [String?], through number: Int, key: String) async throws -> (status: Int, body: String) {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(ports[number])/v1/batch")
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "content-type", value: "application/x-ndjson")
+        let (body, source) = AsyncStream.makeStream(of: ByteBuffer.self)
+        for line in lines {
+            if let line { source.yield(ByteBuffer(string: line)) }
+        }
+        if lines.last != .some(nil) { source.finish() }
+        request.body = .stream(body, length: .unknown)
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let text = try await answer.body.collect(upTo: 1 << 22)
+        return (Int(answer.status.code), String(buffer: text))
     }
 
     /// Notes the ids of the events that a stream tells, until it ends.

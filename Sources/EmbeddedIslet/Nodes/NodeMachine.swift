@@ -27,13 +27,16 @@
             case follow(NodeSighting?)
         }
 
-        /// Time after which a silent owner is taken for dead.
-        package static let silence = Duration.seconds(5)
+        /// Time by which the silence of an owner must grow until it is taken for dead. After a stall of the database,
+        /// every node has been silent.
+        package static let doubt = Duration.seconds(1)
         /// Time between two looks at the other nodes.
         package static let beat = Duration.milliseconds(500)
 
         package let me: Int64
         package private(set) var state = State.following
+        /// Owner that was silent when it was looked at, and for how long.
+        private var suspect: (number: Int64, silence: Duration)?
 
         package init(me: Int64) {
             self.me = me
@@ -52,12 +55,25 @@
             case .opening, .resigning, .left: return [.follow(Self.other(owner, me))]
             case .following:
                 if let owner = Self.other(owner, me) {
-                    return owner.silence > Self.silence ? [.follow(owner), .expel(owner.number)] : [.follow(owner)]
+                    return isDead(owner) ? [.follow(owner), .expel(owner.number)] : [.follow(owner)]
                 }
+                suspect = nil
                 guard !seen.isServed else { return [.follow(nil)] }
                 state = .opening
                 return [.follow(nil), .open]
             }
+        }
+
+        private mutating func isDead(_ owner: NodeSighting) -> Bool {
+            guard owner.silence > NodeSettings.silence else {
+                suspect = nil
+                return false
+            }
+            if let suspect, suspect.number == owner.number {
+                return owner.silence >= suspect.silence + Self.doubt
+            }
+            suspect = (owner.number, owner.silence)
+            return false
         }
 
         private static func other(_ owner: NodeSighting?, _ me: Int64) -> NodeSighting? {

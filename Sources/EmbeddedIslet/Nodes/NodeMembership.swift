@@ -17,39 +17,60 @@
         let looks: AsyncStream<Void>
         let tls: TLSConfiguration
         let role: NodeRole
+        /// Threads for waiting on the database.
+        let threads: NIOThreadPool
         let logger: Logger
         let command: @Sendable (NodeOwnership.Command) -> Void
 
         func run() async throws {
-            let register = Register(url)
+            let register = Register(url, threads)
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
+                    let (dropped, drop) = AsyncStream.makeStream(of: NodePeer.self, bufferingPolicy: .unbounded)
+                    group.addTask {
+                        // Requests that it had fail, and streams end. A connection may take long to close.
+                        await withDiscardingTaskGroup { closing in
+                            for await peer in dropped { closing.addTask { try? await peer.client.shutdown() } }
+                        }
+                    }
                     let (beats, beat) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                     group.addTask {
                         while (try? await ContinuousClock().sleep(for: NodeMachine.beat)) != nil { beat.yield() }
                     }
                     group.addTask { for await _ in looks { beat.yield() } }
                     beat.yield()
-                    for await _ in beats { await look(register) }
+                    for await _ in beats {
+                        await look(register) { drop.yield($0) }
+                        // A database that is in trouble is not asked without pause.
+                        try? await ContinuousClock().sleep(for: Self.pause)
+                    }
+                    drop.finish()
                     group.cancelAll()
                 }
             }
             _ = try? await register.use { [me] in try $0.forget(me.number) }
-            await drop(desk.follow(nil))
+            try? await desk.follow(nil)?.client.shutdown()
         }
 
-        private func look(_ register: Register) async {
+        /// Least time between two looks.
+        private static let pause = Duration.milliseconds(50)
+
+        private func look(_ register: Register, _ drop: (NodePeer) -> Void) async {
             do {
                 let before = role.state
                 let seen = try await register.use { [me] in try $0.look(as: me) }
-                for action in role.change({ $0.saw(seen, before: before) }) { try await perform(action, register) }
+                for action in role.change({ $0.saw(seen, before: before) }) {
+                    try await perform(action, register, drop)
+                }
             } catch {
                 // The owner may still be there, and answers if it is.
                 logger.warning("the register of nodes does not answer", metadata: ["error": "\(error)"])
             }
         }
 
-        private func perform(_ action: NodeMachine.Action, _ register: Register) async throws {
+        private func perform(
+            _ action: NodeMachine.Action, _ register: Register, _ drop: (NodePeer) -> Void
+        ) async throws {
             switch action {
             case .open: command(.open)
             case .resign:
@@ -63,13 +84,17 @@
                 if let owner {
                     logger.notice("follows the owner", metadata: ["owner": "\(owner.address)"])
                 }
-                await drop(desk.follow(owner.map(peer)))
+                if let old = desk.follow(owner.map(peer)) { drop(old) }
             }
         }
 
         private func peer(_ owner: NodeSighting) -> NodePeer {
             var options = HTTPClient.Configuration(tlsConfiguration: tls)
             options.redirectConfiguration = .disallow
+            // One connection of HTTP/2 would limit the calls at a time to its streams.
+            options.httpVersion = .http1Only
+            // Ends before the owner ends it, so that no call meets a connection that is being closed.
+            options.connectionPool.idleTimeout = .seconds(20)
             options.timeout = .init(connect: .seconds(1), read: .seconds(75))
             options.connectionPool.retryConnectionEstablishment = false
             options.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.maximumConnections
@@ -81,23 +106,20 @@
         /// Connections to the owner: one for each request that it is answering.
         private static let maximumConnections = 4096
 
-        private func drop(_ peer: NodePeer?) async {
-            // Requests that it had fail, and streams end.
-            try? await peer?.client.shutdown()
-        }
-
-        /// The register, on a thread of its own at a time.
+        /// The register, used by one thread at a time.
         private final class Register: @unchecked Sendable {
             private let nodes: PostgresNodes
+            private let threads: NIOThreadPool
 
-            init(_ url: String) {
+            init(_ url: String, _ threads: NIOThreadPool) {
                 nodes = PostgresNodes(of: url)
+                self.threads = threads
             }
 
             func use<Value: Sendable>(
                 _ body: @escaping @Sendable (PostgresNodes) throws -> Value
             ) async throws -> Value {
-                try await NIOThreadPool.singleton.runIfActive { [self] in try body(nodes) }
+                try await threads.runIfActive { [self] in try body(nodes) }
             }
         }
     }

@@ -15,6 +15,8 @@
         let node: Int64
         let commands: AsyncStream<Command>
         let role: NodeRole
+        /// Threads for waiting on the database.
+        let threads: NIOThreadPool
         let logger: Logger
         /// Looks at the other nodes at once.
         let look: @Sendable () -> Void
@@ -35,8 +37,16 @@
                     open.finish()
                 }
                 group.addTask {
+                    var failures = 0
                     for await _ in openings {
-                        try await own(until: resignations)
+                        let isTaken = try await own(until: resignations)
+                        failures = isTaken ? 0 : failures + 1
+                        // What keeps this node from owning the database must not keep another.
+                        if failures > 1 {
+                            try? await cancelWhenGracefulShutdown { [failures] in
+                                try await ContinuousClock().sleep(for: Self.pause(after: failures))
+                            }
+                        }
                         role.change { $0.closed() }
                         look()
                     }
@@ -45,19 +55,25 @@
             }
         }
 
-        private func own(until resignations: AsyncStream<Void>) async throws {
+        private static func pause(after failures: Int) -> Duration { .seconds(min(1 << min(failures - 2, 5), 30)) }
+
+        /// Owns the database as long as it can.
+        ///
+        /// - Returns: `false` if it was not opened.
+        private func own(until resignations: AsyncStream<Void>) async throws -> Bool {
             let server: IsletServer
             do {
-                server = try await NIOThreadPool.singleton.runIfActive { [parts, database, node] in
+                server = try await threads.runIfActive { [parts, database, node] in
                     try IsletServer(parts: parts, database: database, node: node)
                 }
             } catch {
                 logger.notice("the database is not taken over", metadata: ["reason": "\(error)"])
-                return
+                return false
             }
             logger.notice("this node owns the database")
             role.change { $0.opened() }
             try await server.run(until: resignations)
+            return true
         }
     }
 #endif

@@ -58,18 +58,22 @@
             let desk = NodeDesk { looks.continuation.yield() }
             let commands = AsyncStream.makeStream(of: NodeOwnership.Command.self, bufferingPolicy: .bufferingNewest(2))
             let role = NodeRole(me: me.number)
+            // One waits for the register, and one opens the database.
+            let threads = NIOThreadPool(numberOfThreads: 2)
+            threads.start()
             var serving = parts
             serving.companions = []
             serving.desk = desk
             let ownership = NodeOwnership(
                 parts: serving, database: .postgres(url: url), node: me.number, commands: commands.stream,
-                role: role, logger: parts.logger, look: { looks.continuation.yield() })
+                role: role, threads: threads, logger: parts.logger, look: { looks.continuation.yield() })
             let membership = NodeMembership(
                 me: me, url: url, desk: desk, looks: looks.stream, tls: trust,
-                role: role, logger: parts.logger,
+                role: role, threads: threads, logger: parts.logger,
                 command: { commands.continuation.yield($0) })
             let listeners = NodeListeners(
-                parts.listening, peers: (settings.host, settings.port), secret: me.secret, desk: desk,
+                parts.listening, peers: (settings.host, settings.port), secret: me.secret, servesMetrics: parts.metrics,
+                desk: desk,
                 time: parts.time, logger: parts.logger, onListening: { onListening($0.description) })
             var services: [any Service] = parts.companions + [membership, listeners.peers, listeners.api]
             if let watchers = listeners.watchers { services.append(watchers) }
@@ -77,18 +81,20 @@
             if !signals.isEmpty, let watch = parts.certificateWatch { services.append(HangUps(watch: watch)) }
             // Stops first: the listeners pass what comes meanwhile on to the next owner.
             services.append(ownership)
-            try await ServiceGroup(
+            let group = ServiceGroup(
                 configuration: .init(
                     services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals,
-                    logger: parts.logger)
-            ).run()
+                    logger: parts.logger))
+            let ended: Result<Void, any Error>
+            do { ended = .success(try await group.run()) } catch { ended = .failure(error) }
+            try await threads.shutdownGracefully()
+            try ended.get()
         }
 
-        /// The configuration of connections to other nodes: their certificates are checked like any server's, and the
-        /// own certificate's chain is trusted, too.
+        /// The configuration of connections to other nodes, whose certificates are checked like any server's.
         private var trust: TLSConfiguration {
             var tls = TLSConfiguration.makeClientConfiguration()
-            if let file = parts.certificates?.chainFile { tls.additionalTrustRoots = [.file(file)] }
+            if let file = settings.trustRoots { tls.additionalTrustRoots = [.file(file)] }
             return tls
         }
     }

@@ -11,11 +11,17 @@ package struct NodeSettings: Sendable, Equatable {
     package var port: Int
     /// URL at which other nodes reach it.
     package var address: String
+    /// Path of certificates in PEM form that other nodes' certificates are checked with, besides the system's.
+    package var trustRoots: String?
 
-    package init(host: String, port: Int, address: String) {
+    /// Time after which a node that is not heard of counts as gone.
+    package static let silence = Duration.seconds(5)
+
+    package init(host: String, port: Int, address: String, trustRoots: String? = nil) {
         self.host = host
         self.port = port
         self.address = address
+        self.trustRoots = trustRoots
     }
 }
 

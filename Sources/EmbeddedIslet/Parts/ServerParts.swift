@@ -241,6 +241,10 @@ package struct ServerParts: Sendable {
             metrics: WebhookMetrics(factory: registry), logger: logger)
         if !webhooks.isEmpty { timed.append(webhookService) }
         services.append(TimeAsked(before: timed, question) { await webhookService.makeKnown() })
+        // A node's listeners have the certificates, and answer calls while the server that stops finishes its pushes.
+        if desk != nil {
+            return [server.upkeep, server, server.relay] + services + [server.sampler, server.alertWatch]
+        }
         if let certificateWatch { services.append(certificateWatch) }
         // Event streams must end first, because the server waits for them when it stops.
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]

@@ -72,6 +72,20 @@ struct Front: Service {
     }
 }
 
+/// A listener beside the API's own, whose errors say which one it is.
+struct NamedFront: Service {
+    /// The configuration's key of its address.
+    let setting: String
+    let front: Front
+
+    func run() async throws {
+        do { try await front.run() } catch {
+            throw LiveActivityServer.ListenerFailure(
+                setting: setting, host: front.host, port: front.port, cause: error)
+        }
+    }
+}
+
 /// A reason why the server cannot listen.
 enum ListenerError: Error, CustomStringConvertible {
     case notAnAddress

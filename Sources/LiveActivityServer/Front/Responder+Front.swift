@@ -29,6 +29,8 @@ extension Responder {
                 // Not the original error, because an answer has begun and no other may follow it.
                 throw BrokenOff()
             }
+            // Its body may still be read by another task.
+            guard answered.isComplete else { throw BrokenOff() }
         }
     }
 }

@@ -140,20 +140,18 @@ package final class NodeDesk: Sendable {
         }
     }
 
-    /// Returns who answers, and waits while nobody does.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
-    func answerer() async throws -> Answerer {
-        if let current { return current }
+    /// Returns who answers, and waits while nobody does; `nil` if the task is cancelled meanwhile.
+    func answerer() async -> Answerer? {
         let changes = changes()
         if let current { return current }
         for await _ in changes {
             if let current { return current }
         }
-        throw CancellationError()
+        return nil
     }
 
-    private var current: Answerer? {
+    /// Who answers now.
+    var current: Answerer? {
         if let (seat, place) = here() { return .here(seat, place) }
         return peer.map(Answerer.peer)
     }

@@ -9,32 +9,43 @@ import Synchronization
 
 /// The door of a node: answers the requests of its public listener, itself or by passing them on to the owner.
 ///
-/// A request that was not sent waits for an owner. One that was sent is never repeated, because its fate is unknown;
-/// its caller repeats it, with the same idempotency key.
+/// A request that was not sent waits for an owner. A change that was sent is never repeated, because its fate is
+/// unknown; its caller repeats it, with the same idempotency key. A reading call is sent twice at most.
 struct NodeDoor: Sendable {
     let desk: NodeDesk
     let limits: LiveActivityServer.Limits
+    /// The settings of `GET /metrics`.
+    let metrics: Metrics
     let clock: any Clock<Duration>
     let logger: Logger
     /// Requests that are being passed on.
-    private let waiting: Places
+    private let passing: Places
+    /// Requests whose bodies are being read.
+    private let reading: Places
     private let counts = Counts()
 
-    /// Time that a request waits while no owner is known.
-    static let patience = Duration.seconds(5)
-    /// Attempts to send a request, and the time between two.
-    private static let tries = 50
+    /// Time that a request waits for an owner.
+    private static let patience = Duration.seconds(5)
+    /// Time between two attempts to send a request.
     private static let pause = Duration.milliseconds(100)
 
+    struct Metrics: Sendable {
+        var isServed: Bool
+        /// `true` if another listener answers `/metrics`.
+        var listensApart: Bool
+    }
+
     init(
-        desk: NodeDesk, limits: LiveActivityServer.Limits, clock: any Clock<Duration> = ContinuousClock(),
-        logger: Logger
+        desk: NodeDesk, limits: LiveActivityServer.Limits, metrics: Metrics,
+        clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) {
         self.desk = desk
         self.limits = limits
+        self.metrics = metrics
         self.clock = clock
         self.logger = logger
-        waiting = Places(maximum: limits.openRequests)
+        passing = Places(maximum: limits.openRequests)
+        reading = Places(maximum: limits.openRequests)
     }
 
     /// Requests by what became of them.
@@ -42,6 +53,7 @@ struct NodeDoor: Sendable {
         let passed = Atomic(0)
         let unknown = Atomic(0)
         let unowned = Atomic(0)
+        let refused = Atomic(0)
     }
 
     // MARK: - Requests
@@ -49,64 +61,115 @@ struct NodeDoor: Sendable {
     /// Answers a request of the public listener.
     func answer(_ request: Request, from address: String) async throws -> Answered {
         if let (seat, place) = desk.here() { return Answered(try await seat.api(request, address), place) }
-        if let own = own(request) { return Answered(own) }
-        guard let place = waiting.take() else { return refuse(Self.unowned) }
-        defer { withExtendedLifetime(place) {} }
-        let request = try await collected(request)
-        for _ in 0..<Self.tries {
-            switch try await answerer() {
-            case nil: return refuse(Self.unowned)
-            case .here(let seat, let place): return Answered(try await seat.api(request, address), place)
+        if let own = own(request, isWatcher: false) { return Answered(own) }
+        let stream = Self.isStream(request) ? PassedBody(request.body) : nil
+        do throws(Problem) {
+            let request = stream == nil ? try await collected(request, from: address) : request
+            let place = try take(for: request)
+            defer { withExtendedLifetime(place) {} }
+            return try await passed(request, stream: stream, from: address)
+        } catch {
+            count(error)
+            return Answered(Self.refusal(error), stream: stream)
+        }
+    }
+
+    /// Takes a place. Monitoring is answered even if the node is full.
+    private func take(for request: Request) throws(Problem) -> Places.Place? {
+        if request.uri.path == "/readyz" { return nil }
+        guard let place = passing.take() else { throw full }
+        return place
+    }
+
+    private var full: Problem {
+        Problem(
+            .overloaded, "\(limits.openRequests) requests are being passed on already; nothing was changed",
+            fix: "repeat the call later", headers: [.retryAfter: "1"])
+    }
+
+    private func passed(
+        _ request: Request, stream: PassedBody?, from address: String
+    ) async throws(Problem) -> Answered {
+        let isReading = request.method == .get || request.method == .head
+        var attempts = 0
+        let end = ContinuousClock.now + Self.patience
+        repeat {
+            switch await answerer(by: end) {
+            case nil: throw Self.unowned
+            case .here(let seat, let place):
+                guard stream?.isTouched != true else { throw Self.unowned }
+                do { return Answered(try await seat.api(request, address), place) } catch { throw Self.gone }
             case .peer(let peer):
+                guard request.method != .connect, let url = Self.url(of: request.uri.string, at: peer.address) else {
+                    throw Problem(
+                        .invalidPath, "the request's target is no path, or has characters that a URL must encode",
+                        fix: "percent-encode it (RFC 3986)")
+                }
+                attempts += 1
                 do throws(Failure) {
-                    let response = try await pass(request, to: peer, from: address)
+                    let response = try await pass(request, url, stream: stream, to: peer, from: address)
                     counts.passed.add(1, ordering: .relaxed)
-                    return Answered(response)
+                    return Answered(response, stream: stream)
                 } catch {
                     logger.info(
                         "the owner did not answer", metadata: ["owner": "\(peer.address)", "error": "\(error)"])
                     desk.missOwner()
                     switch error {
-                    case .notSent: try await clock.sleep(for: Self.pause)
-                    case .notDone: return refuse(Self.unowned)
-                    case .unknown: return refuse(Self.unknown)
+                    case .notSent: break
+                    case .notDone: throw Self.unowned
+                    case .unknown: guard isReading, attempts < 2 else { throw Self.unknown }
                     }
                 }
             }
+            try? await clock.sleep(for: Self.pause)
+        } while ContinuousClock.now < end && !Task.isCancelled
+        throw Self.unowned
+    }
+
+    private func count(_ problem: Problem) {
+        switch problem.code {
+        case .commitUnknown: counts.unknown.add(1, ordering: .relaxed)
+        case .storageUnavailable: counts.unowned.add(1, ordering: .relaxed)
+        default: counts.refused.add(1, ordering: .relaxed)
         }
-        return refuse(Self.unowned)
     }
 
-    private func refuse(_ problem: Problem) -> Answered {
-        if problem.code == .commitUnknown {
-            counts.unknown.add(1, ordering: .relaxed)
-        } else {
-            counts.unowned.add(1, ordering: .relaxed)
+    /// Returns `true` for a call whose body is read as it comes: lines of JSON.
+    private static func isStream(_ request: Request) -> Bool {
+        guard case .found(let route, _) = Route.match(request.method, request.uri.path) else { return false }
+        if case .lines = route.access { return true }
+        return route.takesPages && Responder.isLines(request.headers[.contentType] ?? "")
+    }
+
+    /// Reads a body, so that it can be sent again if the owner did not take it.
+    private func collected(_ request: Request, from address: String) async throws(Problem) -> Request {
+        guard let place = reading.take(of: address, upTo: max(1, limits.openRequests / 2)) else { throw full }
+        defer { withExtendedLifetime(place) {} }
+        let body: ByteBuffer
+        let maximum = max(limits.bodyBytes, limits.inventoryBytes)
+        do {
+            body = try await request.body.collect(upTo: maximum)
+        } catch is NIOTooManyBytesError {
+            throw Problem(.bodyTooLarge, "the body is larger than \(maximum) bytes", expected: "\(maximum) bytes")
+        } catch {
+            throw Self.gone
         }
-        return Answered(Self.refusal(problem))
+        var head = request.head
+        head.headerFields[.contentLength] = body.readableBytes > 0 ? "\(body.readableBytes)" : nil
+        return Request(head: head, body: RequestBody(buffer: body))
     }
 
-    /// Reads a body that is small, so that it can be sent again if the owner did not take it.
-    private func collected(_ request: Request) async throws -> Request {
-        guard isSmall(request) else { return request }
-        let body = try await request.body.collect(upTo: limits.bodyBytes)
-        return Request(head: request.head, body: RequestBody(buffer: body))
-    }
-
-    func isSmall(_ request: Request) -> Bool {
-        request.headers[.contentLength].flatMap { Int($0) }.map { $0 <= limits.bodyBytes } ?? false
-    }
-
-    /// Returns who answers; `nil` if nobody does within the patience.
-    private func answerer() async throws -> NodeDesk.Answerer? {
-        try await withThrowingTaskGroup(of: NodeDesk.Answerer?.self) { group in
-            group.addTask { try await desk.answerer() }
+    /// Returns who answers; `nil` if nobody does by a time.
+    private func answerer(by end: ContinuousClock.Instant) async -> NodeDesk.Answerer? {
+        if let current = desk.current { return current }
+        return await withTaskGroup(of: NodeDesk.Answerer?.self) { group in
+            group.addTask { await desk.answerer() }
             group.addTask {
-                try await clock.sleep(for: Self.patience)
+                try? await clock.sleep(for: end - .now)
                 return nil
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? nil
+            return await group.next() ?? nil
         }
     }
 
@@ -116,28 +179,31 @@ struct NodeDoor: Sendable {
     private static let unknown = Problem(
         .commitUnknown, "the server that had the call has gone; the change may or may not be stored",
         fix: "repeat the call, with the same idempotency key", headers: [.retryAfter: "1"])
+    /// Nobody is left to read it.
+    private static let gone = Problem(.requestTimeout, "the connection has ended")
 
     private static func refusal(_ problem: Problem) -> Response {
-        Response(
-            status: HTTPResponse.Status(code: problem.code.status),
-            headers: problem.headers.merging([
-                .contentType: "application/problem+json", .cacheControl: "no-store",
-            ]),
-            body: ResponseBody(
-                byteBuffer: ByteBuffer(
-                    bytes: Responder.document(problem, requestID: String(UInt64.random(in: 0 ... .max), radix: 16)))))
+        var headers = problem.headers
+        headers[.contentType] = "application/problem+json"
+        headers[.cacheControl] = "no-store"
+        let id = String(UInt64.random(in: 0 ... .max), radix: 16)
+        return Response(
+            status: HTTPResponse.Status(code: problem.code.status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: Responder.document(problem, requestID: id))))
     }
 
     // MARK: - Calls about this node itself
 
-    /// Answers a call of monitoring while another node owns the database.
+    /// Answers a call of monitoring.
     func watch(_ request: Request, from address: String) async throws -> Answered {
         if let (seat, place) = desk.here() { return Answered(try await seat.watchers(request, address), place) }
         if request.uri.path == "/readyz" { return try await answer(request, from: address) }
-        return Answered(own(request) ?? Self.refusal(Problem(.notFound, "this address is for monitoring alone")))
+        return Answered(
+            own(request, isWatcher: true)
+                ?? Self.refusal(Problem(.notFound, "this address answers /metrics, /healthz and /readyz alone")))
     }
 
-    private func own(_ request: Request) -> Response? {
+    private func own(_ request: Request, isWatcher: Bool) -> Response? {
         guard request.method == .get || request.method == .head else { return nil }
         let type: String
         let text: String
@@ -146,8 +212,11 @@ struct NodeDoor: Sendable {
             type = "application/json"
             text = #"{"status":"ok"}"#
         case "/metrics":
+            guard metrics.isServed, isWatcher || !metrics.listensApart else {
+                return Self.refusal(Problem(.notFound, "this address does not answer /metrics"))
+            }
             type = "text/plain; version=0.0.4"
-            text = metrics
+            text = page
         default: return nil
         }
         let response = Response(
@@ -157,15 +226,17 @@ struct NodeDoor: Sendable {
     }
 
     /// The metrics of a node that does not own the database. The owner's are all others.
-    private var metrics: String {
-        """
-        # HELP islet_door_requests_total Requests that this node passed on, by result.
-        # TYPE islet_door_requests_total counter
-        islet_door_requests_total{result="passed"} \(counts.passed.load(ordering: .relaxed))
-        islet_door_requests_total{result="unknown"} \(counts.unknown.load(ordering: .relaxed))
-        islet_door_requests_total{result="no_owner"} \(counts.unowned.load(ordering: .relaxed))
-
-        """
+    private var page: String {
+        let results = [
+            ("passed", counts.passed.load(ordering: .relaxed)), ("unknown", counts.unknown.load(ordering: .relaxed)),
+            ("no_owner", counts.unowned.load(ordering: .relaxed)), ("refused", counts.refused.load(ordering: .relaxed)),
+        ]
+        let lines = results.map { "islet_door_requests_total{result=\"\($0)\"} \($1)\n" }.joined()
+        return """
+            # HELP islet_door_requests_total Requests that this node passed on, by result.
+            # TYPE islet_door_requests_total counter
+            \(lines)
+            """
     }
 }
 
@@ -173,17 +244,14 @@ struct NodeDoor: Sendable {
 struct Answered: Sendable {
     let response: Response
     let place: NodeDesk.Place?
+    private let stream: PassedBody?
 
-    init(_ response: Response, _ place: NodeDesk.Place? = nil) {
+    init(_ response: Response, _ place: NodeDesk.Place? = nil, stream: PassedBody? = nil) {
         self.response = response
         self.place = place
+        self.stream = stream
     }
-}
 
-extension HTTPFields {
-    fileprivate func merging(_ other: HTTPFields) -> HTTPFields {
-        var all = self
-        for field in other { all[field.name] = field.value }
-        return all
-    }
+    /// `true` if the connection can be used for another request.
+    var isComplete: Bool { stream?.isRead ?? true }
 }

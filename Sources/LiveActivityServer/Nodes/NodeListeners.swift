@@ -19,14 +19,19 @@ package struct NodeListeners: Sendable {
     ///   - configuration: Addresses, certificates and limits.
     ///   - peers: Address for other nodes.
     ///   - secret: Text that calls of other nodes contain.
+    ///   - servesMetrics: `true` if the node answers `GET /metrics`.
     ///   - onListening: Called once the API's port is bound.
     package init(
         _ configuration: LiveActivityServer.Configuration, peers: (host: String, port: Int), secret: String,
-        desk: NodeDesk, time: TimeSource, logger: Logger,
+        servesMetrics: Bool, desk: NodeDesk, time: TimeSource, logger: Logger,
         onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
     ) {
         let limits = configuration.limits
-        let door = NodeDoor(desk: desk, limits: limits, logger: logger)
+        let door = NodeDoor(
+            desk: desk, limits: limits,
+            metrics: .init(
+                isServed: servesMetrics,
+                listensApart: configuration.metricsListener != nil), logger: logger)
         func front(
             _ host: String, _ port: Int, socket: CInt? = nil, _ limits: LiveActivityServer.Limits,
             onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void = { _ in },
@@ -43,21 +48,30 @@ package struct NodeListeners: Sendable {
             answer: door.answer)
         var ofPeers = limits
         ofPeers.connectionsPerAddress = limits.connections
-        self.peers = front(peers.host, peers.port, ofPeers) { request, _ in
+        let ofNodes = front(peers.host, peers.port, ofPeers) { request, _ in
             try await Self.answerPeer(request, secret, desk)
         }
+        self.peers = NamedFront(setting: "nodes.listen", front: ofNodes)
         watchers = configuration.metricsListener.map { listener in
             var limits = limits
             limits.connections = limits.metricsConnections
-            return front(
-                listener.host, listener.port, limits, onListening: listener.onListening, answer: door.watch)
+            return NamedFront(
+                setting: "metrics.listen",
+                front: front(
+                    listener.host, listener.port, limits, onListening: listener.onListening, answer: door.watch))
         }
+    }
+
+    /// Compares in a time that does not depend on where the texts differ.
+    private static func isEqual(_ shown: String, _ secret: String) -> Bool {
+        shown.utf8.count == secret.utf8.count
+            && zip(shown.utf8, secret.utf8).reduce(0 as UInt8) { $0 | $1.0 ^ $1.1 } == 0
     }
 
     /// Answers a call that another node passes on.
     private static func answerPeer(_ request: Request, _ secret: String, _ desk: NodeDesk) async throws -> Answered {
         let shown = NodeDoor.Header.secret.flatMap { request.headers[$0] }
-        guard shown == secret, let (seat, place) = desk.here() else {
+        guard Self.isEqual(shown ?? "", secret), let (seat, place) = desk.here() else {
             let headers: HTTPFields = NodeDoor.Header.secret.map { [$0: "no"] } ?? [:]
             return Answered(Response(status: .misdirectedRequest, headers: headers))
         }

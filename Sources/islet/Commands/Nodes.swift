@@ -14,9 +14,6 @@ struct Nodes: AsyncParsableCommand {
     @OptionGroup var file: ConfigurationOption
     @Flag(help: "Prints JSON.") var json = false
 
-    /// Time after which a server that is not heard of counts as gone.
-    private static let silence = Duration.seconds(5)
-
     func run() async throws {
         let settings = try file.settings()
         guard let (nodes, isServed) = try settings.database.nodes() else {
@@ -54,7 +51,7 @@ struct Nodes: AsyncParsableCommand {
     }
 
     private static func role(_ node: NodeLook) -> String {
-        node.isOwner ? "owner" : node.silence > silence ? "gone" : "door"
+        node.isOwner ? "owner" : node.silence > NodeSettings.silence ? "gone" : "door"
     }
 
     private static func time(_ duration: Duration) -> String {

@@ -118,9 +118,9 @@ struct Serve: AsyncParsableCommand {
             }
         } catch let failure as IsletServer.Failure {
             throw failure
-        } catch let failure as LiveActivityServer.MetricsListenerFailure {
+        } catch let failure as LiveActivityServer.ListenerFailure {
             throw CommandError.listening(
-                on: "\(failure.host):\(failure.port)", setBy: "`metrics.listen`", failure.cause)
+                on: "\(failure.host):\(failure.port)", setBy: "`\(failure.setting)`", failure.cause)
         } catch {
             let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
             throw CommandError.listening(on: "\(host):\(settings.port)", setBy: "`listen`", error)

@@ -25,6 +25,7 @@ struct ConfigurationFile: Decodable {
     struct Nodes: Decodable {
         var listen: String
         var address: String?
+        var trustRoots: String?
     }
 
     struct Metrics: Decodable {

@@ -74,6 +74,9 @@ extension ConfigurationKey {
             "address", .text("URL"), .optional("https://islet-1.internal:8090"),
             "The URL of `listen` as the other nodes write it, if it is another: with TLS a name in the certificate, "
                 + "and always where `listen` is 0.0.0.0 or [::]."),
+        ConfigurationKey(
+            "trustRoots", .text("path"), .optional("ca.pem"),
+            "Certificates in PEM form that the other nodes' certificates are checked with, besides the system's."),
     ]
 
     private static let metrics: [ConfigurationKey] = [

@@ -78,11 +78,16 @@ extension SettingsBuilder {
                             + "\(scheme)://islet-1.internal:8090; it uses TLS if the API does"))
             }
         }
+        let roots = given.trustRoots.map(resolve)
+        if let roots, !((try? String(contentsOfFile: roots, encoding: .utf8)) ?? "").contains("-----BEGIN CERTIFICATE")
+        {
+            problems.note(problem("\(place)/trustRoots", "\(roots) holds no certificate in PEM form"))
+        }
         guard let listen else { return nil }
         let host = listen.0.contains(":") ? "[\(listen.0)]" : listen.0
         let written = given.address.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         return NodeSettings(
-            host: listen.0, port: listen.1, address: written ?? "\(scheme)://\(host):\(listen.1)")
+            host: listen.0, port: listen.1, address: written ?? "\(scheme)://\(host):\(listen.1)", trustRoots: roots)
     }
 
     func metrics(_ given: ConfigurationFile.Metrics?, _ place: String) -> Settings.Metrics {

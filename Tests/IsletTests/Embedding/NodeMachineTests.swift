@@ -44,14 +44,26 @@ struct NodeMachineTests {
         #expect(machine.saw(Self.seen(Self.node(1), other), before: .following) == [.follow(other)])
     }
 
-    @Test func `an owner that is silent for more than 5 s is expelled, and the database is opened when it is free`() {
+    @Test func `an owner whose silence grows beyond 5 s is expelled, and the database is opened when it is free`() {
         var machine = NodeMachine(me: Self.me)
-        let quiet = Self.node(2, owns: true, silence: .seconds(5))
-        #expect(machine.saw(Self.seen(quiet), before: .following) == [.follow(quiet)])
-        let silent = Self.node(2, owns: true, silence: .milliseconds(5001))
+        for silence in [5000, 5001, 6000] {
+            let quiet = Self.node(2, owns: true, silence: .milliseconds(silence))
+            #expect(machine.saw(Self.seen(quiet), before: .following) == [.follow(quiet)])
+        }
+        let silent = Self.node(2, owns: true, silence: .milliseconds(6001))
         #expect(machine.saw(Self.seen(silent), before: .following) == [.follow(silent), .expel(2)])
         #expect(
             machine.saw(Self.seen(Self.node(2, silence: .seconds(6))), before: .following) == [.follow(nil), .open])
+    }
+
+    @Test func `after a stall of the database an owner that is heard of again stays`() {
+        var machine = NodeMachine(me: Self.me)
+        let quiet = Self.node(2, owns: true, silence: .seconds(20))
+        #expect(machine.saw(Self.seen(quiet), before: .following) == [.follow(quiet)])
+        let heard = Self.node(2, owns: true)
+        #expect(machine.saw(Self.seen(heard), before: .following) == [.follow(heard)])
+        let again = Self.node(2, owns: true, silence: .seconds(30))
+        #expect(machine.saw(Self.seen(again), before: .following) == [.follow(again)])
     }
 
     @Test func `a process that is no node is neither followed nor expelled`() {

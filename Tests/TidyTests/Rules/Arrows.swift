@@ -35,6 +35,7 @@ enum Arrows {
         "StoragePostgreSQL": [
             "CLibPQ", "StorageSQL", "LiveActivityStorage", "Dispatch", "Foundation", "Synchronization",
         ],
+        "PostgresCluster": ["Foundation"],
         "PeerIdentity": ["NIOCore", "NIOTLS", "NIOSSL"],
         "OutboundHTTP": [
             "PeerIdentity", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOTLS", "NIOSSL", "Foundation", "Synchronization",
@@ -105,7 +106,7 @@ enum Arrows {
             "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "OrderTracking",
-            "OutboundHTTP", "Pager", "StorageSQL", "StorageSQLite", "XcodeProjects",
+            "OutboundHTTP", "Pager", "PostgresCluster", "StorageSQL", "StorageSQLite", "XcodeProjects",
             "ArgumentParser", "Crypto", "Hummingbird", "Logging", "NIOCore", "NIOHTTP1",
             "ServiceLifecycle", "UnixSignals", "Yams",
             "Foundation", "Dispatch", "Synchronization", "Glibc", "Musl", "Darwin",
