@@ -143,6 +143,22 @@ import Testing
         }
     }
 
+    @Test func `the demo kills the owner and then the primary database, and every lock screen ends right`()
+        async throws
+    {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("islet-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let lines = Mutex<[String]>([])
+        try await Turns.ofSystems.take {
+            try await NodesDemo.run(nodes: 3, in: directory, executable: Executable.islet, fast: true) { line in
+                lines.withLock { $0.append(line) }
+            }
+        }
+        let all = lines.withLock { $0 }
+        let nodes = try #require(all.last)
+        #expect(nodes.contains("owner") && nodes.contains("door"), "\(nodes)")
+    }
+
     @Test func `a node answers other nodes that know its secret, and nobody else`() async throws {
         try await withNodes(2) { nodes, _ in
             let peers = JSONCaller("http://127.0.0.1:\(nodes.peerPorts[0])") { nodes.stage.key }

@@ -89,6 +89,8 @@ final class NodesDemo {
         for person in order.people { try await play.act("kill", on: person) }
         let last = addresses.count - 1
         try await report(.preparing, eta: 25, through: last)
+        // An app that wakes up for the start takes a newer state from the answer to its report, without a push.
+        for person in order.people { try await play.registers(person) }
         try await killOwner(reporting: .ready, eta: 20)
         try await report(.pickedUp, eta: 12, through: last)
         say("Server 1 is started again. It passes calls on, also those of the phones.")
