@@ -53,10 +53,12 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
     /// - Parameters:
     ///   - tokenKeys: The source of the keys that seal tokens. With `nil`, a serving process uses the ring beside a
     ///     SQLite file, and any other works without tokens.
+    ///   - needsStandby: `true` to refuse changes while PostgreSQL names no synchronous standby.
     ///   - node: Number of this process among several on the database; `nil` if it is the only one.
     /// - Throws: `StorageError.cannotOpen` also if this build has no PostgreSQL, or if it is to be served without keys.
     package func open(
-        for use: Use, tokenKeys: TokenKeySource? = nil, node: Int64? = nil, faultPoints: FaultPoints = FaultPoints()
+        for use: Use, tokenKeys: TokenKeySource? = nil, needsStandby: Bool = false, node: Int64? = nil,
+        faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) -> SQLStore {
         switch self {
         case .sqlite(let path):
@@ -70,7 +72,8 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
                 }
                 return try SQLStore(
                     postgres: url, access: use == .serving ? .exclusive : .administration, node: node,
-                    tokenKeys: tokenKeys, patience: node == nil ? .seconds(5) : .zero, faultPoints: faultPoints)
+                    needsStandby: needsStandby && use == .serving, tokenKeys: tokenKeys,
+                    patience: node == nil ? .seconds(5) : .zero, faultPoints: faultPoints)
         #else
             case .postgres:
                 throw .cannotOpen("this build of islet has no PostgreSQL: build it with the package trait PostgreSQL")

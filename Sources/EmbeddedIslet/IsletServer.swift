@@ -220,7 +220,8 @@ public final class IsletServer: Service {
         client = try parts.makeClient()
         do throws(StorageError) {
             store = try database.open(
-                for: .serving, tokenKeys: parts.tokenKeys, node: node, faultPoints: parts.faultPoints)
+                for: .serving, tokenKeys: parts.tokenKeys, needsStandby: parts.needsStandby, node: node,
+                faultPoints: parts.faultPoints)
         } catch {
             throw Failure("\(error)")
         }
@@ -276,6 +277,7 @@ public final class IsletServer: Service {
         var all = services
         // Only a program of its own traps SIGHUP: in another process, the signals belong to that process.
         if !signals.isEmpty, let watch = parts.certificateWatch { all.append(HangUps(watch: watch)) }
+        all.append(LossWatch(losses: store.database.losses))
         let group = ServiceGroup(
             configuration: .init(
                 services: all.map { .init(service: $0) }, gracefulShutdownSignals: signals,

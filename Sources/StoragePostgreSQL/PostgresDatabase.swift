@@ -14,6 +14,7 @@ package final class PostgresDatabase: SQLDatabase {
     private let serving: PostgresLock?
     private let writer: PostgresWriter
     private let readers: PostgresReaders
+    package let losses: AsyncStream<Void>
 
     /// The way in which a process uses the database.
     package enum Access: Sendable {
@@ -25,14 +26,20 @@ package final class PostgresDatabase: SQLDatabase {
 
     /// Connects, and creates or migrates the tables. See `SQLStore.init(postgres:)`.
     init(
-        url: String, access: Access, node: Int64?, patience: Duration, limits: PostgresLimits, counters: StoreCounters
+        url: String, access: Access, node: Int64?, needsStandby: Bool, patience: Duration, limits: PostgresLimits,
+        counters: StoreCounters
     ) throws(StorageError) {
         var server = PostgresServer(url: url, limits: limits, onStatement: { counters.ran() })
         if let node { server.name = PostgresNodes.sessionName(of: node) }
+        server.needsStandby = needsStandby
+        let (losses, lose) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.losses = losses
+        server.onFenced = { lose.yield() }
         self.server = server
         do {
             let session = try server.connect(for: limits.opening)
             try PostgresSchema.check(session)
+            if needsStandby { try PostgresSchema.checkStandby(session) }
             let isAlone = access == .exclusive
             let lock = try PostgresLock.take(.serving, server, patience: isAlone ? patience : .zero)
             if isAlone, lock == nil { throw StorageError.inUse(path: server.place) }
@@ -108,6 +115,10 @@ struct PostgresServer: Sendable {
     let url: String
     /// Name of the sessions in the server's views.
     var name = "islet"
+    /// `true` if a commit is answered only when a synchronous standby has it.
+    var needsStandby = false
+    /// Called when a transaction finds that its epoch has ended.
+    var onFenced: @Sendable () -> Void = {}
     let limits: PostgresLimits
     let onStatement: @Sendable () -> Void
 
@@ -130,10 +141,18 @@ struct PostgresServer: Sendable {
                 ("tcp_user_timeout", "10000"),
             ], by: .now + time, onStatement: onStatement)
         session.deadline = .now + time
-        for setting in Self.settings { try session.send(setting, PostgresParameters()) }
+        for setting in Self.settings + (needsStandby ? [Self.waiting] : []) {
+            try session.send(setting, PostgresParameters())
+        }
         try session.receive(isEnd: true)
         return session
     }
+
+    /// Makes a commit wait until the standby has flushed it, whatever the server's default is.
+    private static let waiting = """
+        SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') <> 'remote_apply'
+        """
 
     private static let settings = [
         "SET search_path = \(PostgresSchema.name), pg_catalog",
@@ -172,6 +191,7 @@ extension SQLStore {
     ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING).
     ///   - access: The way in which this process uses the database.
     ///   - node: Number of this process among several on the database; `nil` if it is the only one.
+    ///   - needsStandby: `true` to refuse changes while the server names no synchronous standby.
     ///   - tokenKeys: The source of the keys that seal tokens; `nil` for work without tokens.
     ///   - patience: Time to wait while another process serves the database.
     ///   - faultPoints: The points at which tests inject faults.
@@ -180,12 +200,14 @@ extension SQLStore {
     ///   database are missing.
     package convenience init(
         postgres url: String, access: PostgresDatabase.Access = .exclusive, node: Int64? = nil,
-        tokenKeys: TokenKeySource?, patience: Duration = .seconds(5), limits: PostgresLimits = PostgresLimits(),
+        needsStandby: Bool = false, tokenKeys: TokenKeySource?, patience: Duration = .seconds(5),
+        limits: PostgresLimits = PostgresLimits(),
         faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) {
         let counters = StoreCounters()
         let database = try PostgresDatabase(
-            url: url, access: access, node: node, patience: patience, limits: limits, counters: counters)
+            url: url, access: access, node: node, needsStandby: needsStandby, patience: patience, limits: limits,
+            counters: counters)
         try self.init(
             database, counters: counters, tokenKeys: tokenKeys, adoptsKeys: access == .exclusive,
             faultPoints: faultPoints)

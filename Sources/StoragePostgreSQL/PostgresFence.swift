@@ -14,8 +14,12 @@ enum PostgresFence {
         """
 
     static let function = """
-        CREATE FUNCTION fence(its_epoch bigint, its_group bigint) RETURNS void LANGUAGE plpgsql AS $$
+        CREATE FUNCTION fence(its_epoch bigint, its_group bigint, needs_standby bigint)
+        RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
+            IF needs_standby = 1 AND current_setting('synchronous_standby_names') = '' THEN
+                RAISE EXCEPTION 'the server names no synchronous standby' USING ERRCODE = 'IS002';
+            END IF;
             UPDATE writer SET last_group = its_group WHERE app = '*' AND epoch = its_epoch;
             IF NOT FOUND THEN
                 RAISE EXCEPTION 'another process has taken the database over' USING ERRCODE = 'IS001';
@@ -24,8 +28,10 @@ enum PostgresFence {
         $$
         """
 
-    /// Begins a transaction of an epoch.
-    static let check = "SELECT fence($1, $2)"
+    /// SQLSTATE of a transaction whose epoch has ended.
+    static let ended = "IS001"
+    /// Begins a transaction of an epoch. It fails if it needs a synchronous standby and the server names none.
+    static let check = "SELECT fence($1, $2, $3)"
     /// Begins a transaction beside the process that may write: waits until that has none.
     static let wait = "SELECT 1 FROM writer WHERE app = '*' FOR UPDATE"
     /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.

@@ -23,6 +23,19 @@ extension PostgresSchema {
         }
     }
 
+    /// Checks that the server names a standby that a commit waits for.
+    static func checkStandby(_ session: PostgresSession) throws {
+        var names = ""
+        try PostgresTransaction(session, PostgresTransaction.Texts())
+            .query("SELECT current_setting('synchronous_standby_names')", []) { names = $0.text(0) }
+        try session.receive(isEnd: true)
+        guard !names.isEmpty else {
+            throw PostgresError.refused(
+                "`durability: twoSafe` needs a synchronous standby: name it in the server's `synchronous_standby_names`"
+            )
+        }
+    }
+
     /// Migrates the tables to this version, one process at a time.
     ///
     /// - Parameter mayChange: `false` beside a server, whose tables stay as they are.

@@ -32,6 +32,7 @@ final class PostgresWriter: Sendable {
                 try begin(session)
                 try body(transaction)
             } catch {
+                tell(error)
                 rollBack(session)
                 throw error is PostgresError ? SQLError.of(any: error) : error
             }
@@ -62,10 +63,17 @@ final class PostgresWriter: Sendable {
         }
     }
 
+    private func tell(_ error: any Error) {
+        guard case .answered(let answer)? = error as? PostgresError, answer.code == PostgresFence.ended else { return }
+        server.onFenced()
+    }
+
     private func begin(_ session: PostgresSession) throws {
         try session.send("BEGIN", PostgresParameters())
         if let epoch {
-            try session.send(PostgresFence.check, PostgresParameters([.int(epoch), .int(group)]))
+            try session.send(
+                PostgresFence.check,
+                PostgresParameters([.int(epoch), .int(group), .int(server.needsStandby ? 1 : 0)]))
         } else {
             try session.send(PostgresFence.wait, PostgresParameters())
         }
@@ -97,6 +105,7 @@ final class PostgresWriter: Sendable {
             try session.send("COMMIT", PostgresParameters()) { command = $0.command }
             try session.receive(isEnd: true)
         } catch let error as PostgresError {
+            tell(error)
             guard session.isBroken else {
                 // A statement that was sent with the commit has failed, and with it the transaction.
                 rollBack(session)

@@ -27,8 +27,17 @@ package protocol SQLDatabase: Sendable {
     /// Locks the database against other processes with the same purpose; `nil` if one of them holds the lock.
     func lock(_ purpose: SQLLockPurpose) throws(StorageError) -> (any SQLLock)?
 
+    /// An element when another process has taken the database over, so that nothing can be written any more. For one
+    /// reader.
+    var losses: AsyncStream<Void> { get }
+
     /// Ends all connections. Nothing may be running.
     func close()
+}
+
+extension SQLDatabase {
+    /// Nothing: the database of a file is locked as long as the process runs.
+    package var losses: AsyncStream<Void> { AsyncStream { _ in } }
 }
 
 /// Work that only one process at a time may do.

@@ -53,7 +53,8 @@ struct OpeningTests {
         #expect(problem(url) == nil)
     }
 
-    @Test func `a process whose connections have ended writes nothing once the next has taken over`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a process whose connections have ended writes nothing once the next has taken over`() async throws {
         let url = try TemporaryDatabase.make()
         let lost = try SQLStore(postgres: url, node: 7, tokenKeys: nil)
         // Its connections end, and with them its lock. The process itself lives.
@@ -61,9 +62,40 @@ struct OpeningTests {
         let next = try SQLStore(postgres: url, node: 8, tokenKeys: nil)
         defer { next.close() }
         await #expect(throws: StorageError.self) { try await lost.insertKey(Self.key("a")) }
+        // So it is told that it cannot serve any more.
+        for await _ in lost.database.losses { break }
         try await next.insertKey(Self.key("b"))
         #expect(try await next.keys().map(\.id) == ["b"])
         lost.close()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `two-safe changes need a server that names a synchronous standby`() async throws {
+        let cluster = try PostgresCluster()
+        defer { cluster.stop() }
+        let url = cluster.url("postgres")
+        func open() throws -> SQLStore { try SQLStore(postgres: url, needsStandby: true, tokenKeys: nil) }
+        let error = #expect(throws: StorageError.self) { _ = try open() }
+        #expect(error?.description.contains("synchronous_standby_names") == true)
+        #expect(try Self.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'islet'", url) == 0)
+        try cluster.addStandby()
+        let store = try open()
+        defer { store.close() }
+        try await store.insertKey(Self.key("a"))
+        // Clearing the setting would let commits through without a warning.
+        try Self.run("ALTER SYSTEM SET synchronous_standby_names = ''", url)
+        try Self.run("SELECT pg_reload_conf()", url)
+        // Each session reads its settings anew after a moment.
+        var taken = ["a"]
+        while true {
+            let id = "b\(taken.count)"
+            do throws(StorageError) { try await store.insertKey(Self.key(id)) } catch { break }
+            taken.append(id)
+        }
+        try Self.run("ALTER SYSTEM SET synchronous_standby_names = '*'", url)
+        try Self.run("SELECT pg_reload_conf()", url)
+        while (try? await store.insertKey(Self.key("c"))) == nil { await Task.yield() }
+        #expect(try await store.keys().map(\.id).sorted() == (taken + ["c"]).sorted())
     }
 
     @Test(.timeLimit(.minutes(1)))

@@ -112,6 +112,8 @@ package struct ServerParts: Sendable {
     package var keep = PruneLimits()
     /// Source of the keys that seal push tokens; `nil`: a file beside the database.
     package var tokenKeys: TokenKeySource?
+    /// `true` to refuse changes while PostgreSQL names no synchronous standby.
+    package var needsStandby = false
     package var backends: [Backend] = []
     package var webhooks: [Webhook] = []
     package var webhookLimits = WebhookService.Limits()

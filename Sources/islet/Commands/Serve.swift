@@ -75,6 +75,7 @@ struct Serve: AsyncParsableCommand {
         parts.connections = settings.connections
         parts.keep = settings.keep
         parts.tokenKeys = settings.tokenKeys
+        parts.needsStandby = settings.needsStandby
         parts.people = settings.people
         parts.credentialIdleLimit = settings.credentialIdleLimit
         parts.backends = settings.backends

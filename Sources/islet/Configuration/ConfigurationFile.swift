@@ -7,6 +7,7 @@ struct ConfigurationFile: Decodable {
     var tls: TLS?
     var limits: Limits?
     var storage: String?
+    var durability: String?
     var tokenKeys: TokenKeys?
     var nodes: Nodes?
     var metrics: Metrics?

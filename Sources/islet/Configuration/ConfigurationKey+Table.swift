@@ -34,6 +34,11 @@ extension ConfigurationKey {
                 + "PostgreSQL database must exist, and needs `tokenKeys`. Its password may stand in ~/.pgpass, or the "
                 + "whole URL in ISLET_STORAGE."),
         ConfigurationKey(
+            "durability", .scalar("server or twoSafe"), .defaulted("server"),
+            "What an answer of 2xx means with PostgreSQL. `server`: the change is as durable as the database server's "
+                + "settings make it. `twoSafe`: a synchronous standby has it; while `synchronous_standby_names` is "
+                + "empty, the server does not start, and changes are refused."),
+        ConfigurationKey(
             "tokenKeys", .object(tokenKeys), .group(isOptional: true),
             "The ring of keys that push tokens are sealed under in the database. Without it the ring is the file "
                 + "beside a SQLite database whose name has `.keys` behind the database's, made with the database."),

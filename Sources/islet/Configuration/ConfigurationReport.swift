@@ -26,6 +26,7 @@ struct ConfigurationReport {
             "stores in    \(settings.database) (\(database))",
             "seals with   \(tokenKeys)",
         ]
+        if let nodes = settings.nodes { lines.append("one node at  \(nodes.address), for the other nodes") }
         if let tracing = settings.tracing {
             lines.append("traces to    \(tracing.endpoint), \(tracing.share) of the traces that the server starts")
         }
@@ -68,7 +69,9 @@ struct ConfigurationReport {
     }
 
     private var database: String {
-        guard let path = settings.database.path else { return "PostgreSQL" }
+        guard let path = settings.database.path else {
+            return settings.needsStandby ? "PostgreSQL with a standby" : "PostgreSQL"
+        }
         return files.mode(path) == nil ? "SQLite, made at the first start" : "SQLite, there already"
     }
 

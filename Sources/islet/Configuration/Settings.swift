@@ -19,6 +19,8 @@ struct Settings {
     /// Limits of the HTTP API.
     var limits: LiveActivityServer.Limits
     var database: DatabaseLocation
+    /// `true` if a change is answered only when a standby of PostgreSQL has it.
+    var needsStandby: Bool
     /// Source of the keys that seal push tokens.
     var tokenKeys: TokenKeySource
     /// Addresses as one of several nodes; `nil`: this process is the only one.

@@ -48,6 +48,21 @@ extension SettingsBuilder {
         return limits
     }
 
+    func needsStandby(_ given: String?, _ place: String, _ database: DatabaseLocation?) -> Bool {
+        switch given {
+        case nil, "server"?: return false
+        case "twoSafe"?:
+            if let database, database.path != nil {
+                problems.note(
+                    problem(place, "`twoSafe` needs PostgreSQL with a standby: write `storage: postgres://…`"))
+            }
+            return true
+        case let text?:
+            problems.note(problem(place, "`\(text)` is neither `server` nor `twoSafe`"))
+            return false
+        }
+    }
+
     func nodes(
         _ given: ConfigurationFile.Nodes?, _ place: String, _ database: DatabaseLocation?, isEncrypted: Bool
     ) -> NodeSettings? {

@@ -52,6 +52,7 @@ struct SettingsBuilder {
         checkAmbiguity(people.map { ($0.place, $0.people) })
         let certificates = certificates(configuration.tls, "/tls")
         let limits = limits(configuration.limits, "/limits")
+        let needsStandby = needsStandby(configuration.durability, "/durability", database)
         let nodes = nodes(configuration.nodes, "/nodes", database, isEncrypted: configuration.tls != nil)
         let metrics = metrics(configuration.metrics, "/metrics")
         let tracing = tracing(configuration.tracing, "/tracing")
@@ -63,7 +64,7 @@ struct SettingsBuilder {
         guard problems.all.isEmpty, let (host, port) = address, let database, let tokenKeys else { return nil }
         return Settings(
             host: host, port: port, certificates: certificates, limits: limits, database: database,
-            tokenKeys: tokenKeys,
+            needsStandby: needsStandby, tokenKeys: tokenKeys,
             nodes: nodes, metrics: metrics,
             console: configuration.console ?? ConfigurationKey.Default.console, tracing: tracing,
             connections: connections, keep: keep,

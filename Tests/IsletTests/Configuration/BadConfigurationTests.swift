@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StorageSQL
 import Testing
 
 @testable import islet
@@ -77,6 +78,33 @@ struct BadConfigurationTests {
     @Test(arguments: ["postgres://islet:secret@db/islet", "postgresql:///islet"])
     func `a database of PostgreSQL has no keys beside it`(_ storage: String) throws {
         try check(Case(Sample.file("storage: '\(storage)'"), "/tokenKeys", "with PostgreSQL, say where the keys are"))
+    }
+
+    @Test(arguments: [
+        ("nodes: {listen: '127.0.0.1:0'}", "/nodes/listen", "a port other than 0"),
+        ("nodes: {listen: '0.0.0.0:8090'}", "/nodes/listen", "is every address of this machine"),
+        ("nodes: {listen: '[::]:8090'}", "/nodes/listen", "is every address of this machine"),
+        ("nodes: {listen: '8090'}", "/nodes/listen", "is not host:port"),
+        ("nodes: {address: 'http://a:1'}", "/nodes/listen", "missing"),
+        ("nodes: {listen: '10.0.0.5:1', address: 'a:1'}", "/nodes/address", "a URL with http and without a path"),
+        ("nodes: {listen: '10.0.0.5:1', address: 'http://a/b'}", "/nodes/address", "without a path"),
+        ("nodes: {listen: '10.0.0.5:1', address: 'https://a:1'}", "/nodes/address", "it uses TLS if the API does"),
+        ("nodes: {listen: '10.0.0.5:1', trustRoots: none.pem}", "/nodes/trustRoots", "holds no certificate"),
+        ("durability: both", "/durability", "neither `server` nor `twoSafe`"),
+    ])
+    func `what other nodes or a standby need is said`(_ lines: String, _ pointer: String, _ words: String) throws {
+        let yaml = Sample.file("storage: 'postgres://db/islet'\ntokenKeys: {environment: RING}\n\(lines)")
+        let error = try #require(try Folder().error(yaml, ["RING": TokenKeyRing.fresh().text]))
+        #expect(error.pointer == pointer)
+        #expect(error.problem.contains(words), "it says: \(error.problem)")
+    }
+
+    @Test(arguments: [
+        ("nodes: {listen: '10.0.0.5:8090'}", "/nodes", "several nodes need PostgreSQL"),
+        ("durability: twoSafe", "/durability", "needs PostgreSQL with a standby"),
+    ])
+    func `a SQLite file has one server and no standby`(_ lines: String, _ pointer: String, _ words: String) throws {
+        try check(Case(Sample.file(lines), pointer, words))
     }
 
     private static let sandbox = "/apps/0/apns/sandbox"

@@ -75,7 +75,7 @@ struct EnvironmentTests {
                   "limits": {
                     "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1,
                     "connectionsPerAddress": 1},
-                  "nodes": {"listen": "", "address": "", "trustRoots": ""},
+                  "durability": "", "nodes": {"listen": "", "address": "", "trustRoots": ""},
                   "metrics": {"served": true, "listen": "", "needsKey": true}, "console": true, "refreshesPerSecond": 1,
                   "tracing": {"endpoint": "", "share": 1},
                   "connections": {"maximum": 1, "idleLifetime": 1, "queuedPushes": 1000},

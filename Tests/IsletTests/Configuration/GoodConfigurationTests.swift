@@ -230,6 +230,20 @@ struct GoodConfigurationTests {
         #expect(!report.warnings.joined().contains("secret"))
     }
 
+    @Test(arguments: [
+        ("nodes: {listen: '10.0.0.5:8090'}", "http://10.0.0.5:8090"),
+        ("nodes: {listen: '[fd00::5]:8090'}", "http://[fd00::5]:8090"),
+        ("nodes: {listen: '0.0.0.0:8090', address: 'http://islet-1.internal:8090/'}", "http://islet-1.internal:8090"),
+    ])
+    func `the address of a node is that of its listener, or the one given`(_ lines: String, _ address: String) throws {
+        let settings = try Folder().load(
+            Sample.file(
+                "storage: 'postgres://db/islet'\ntokenKeys: {environment: RING}\ndurability: twoSafe\n\(lines)"),
+            ["RING": TokenKeyRing.fresh().text])
+        #expect(settings.nodes?.address == address)
+        #expect(settings.nodes?.port == 8090 && settings.needsStandby)
+    }
+
     @Test func `an absolute path is taken as it is`() throws {
         #expect(try Folder().load(Sample.file("storage: sqlite:/data/islet.db")).database.path == "/data/islet.db")
     }
