@@ -7,6 +7,7 @@
     import NIOSSL
     import ServiceLifecycle
     import StoragePostgreSQL
+    import Synchronization
 
     /// Looks at the other nodes again and again, and follows the owner.
     struct NodeMembership: Service {
@@ -21,18 +22,12 @@
         let threads: NIOThreadPool
         let logger: Logger
         let command: @Sendable (NodeOwnership.Command) -> Void
+        private let former = Former()
 
         func run() async throws {
             let register = Register(url, threads)
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
-                    let (dropped, drop) = AsyncStream.makeStream(of: NodePeer.self, bufferingPolicy: .unbounded)
-                    group.addTask {
-                        // Requests that it had fail, and streams end. A connection may take long to close.
-                        await withDiscardingTaskGroup { closing in
-                            for await peer in dropped { closing.addTask { try? await peer.client.shutdown() } }
-                        }
-                    }
                     let (beats, beat) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                     group.addTask {
                         while (try? await ContinuousClock().sleep(for: NodeMachine.beat)) != nil { beat.yield() }
@@ -40,41 +35,45 @@
                     group.addTask { for await _ in looks { beat.yield() } }
                     beat.yield()
                     for await _ in beats {
-                        await look(register) { drop.yield($0) }
+                        await look(register)
+                        // A connection may take long to close, and the next look does not wait for it.
+                        for peer in former.takeAll() { group.addTask { try? await peer.client.shutdown() } }
                         // A database that is in trouble is not asked without pause.
                         try? await ContinuousClock().sleep(for: Self.pause)
                     }
-                    drop.finish()
                     group.cancelAll()
                 }
             }
             _ = try? await register.use { [me] in try $0.forget(me.number) }
-            try? await desk.follow(nil)?.client.shutdown()
+            if let last = desk.follow(nil) { former.add(last) }
+            for peer in former.takeAll() { try? await peer.client.shutdown() }
         }
 
         /// Least time between two looks.
         private static let pause = Duration.milliseconds(50)
 
-        private func look(_ register: Register, _ drop: (NodePeer) -> Void) async {
+        private func look(_ register: Register) async {
             do {
                 let before = role.state
                 let seen = try await register.use { [me] in try $0.look(as: me) }
                 for action in role.change({ $0.saw(seen, before: before) }) {
-                    try await perform(action, register, drop)
+                    try await perform(action, register)
                 }
+                register.isSilent = false
             } catch {
                 // The owner may still be there, and answers if it is.
+                guard !register.isSilent else { return }
+                register.isSilent = true
                 logger.warning("the register of nodes does not answer", metadata: ["error": "\(error)"])
             }
         }
 
-        private func perform(
-            _ action: NodeMachine.Action, _ register: Register, _ drop: (NodePeer) -> Void
-        ) async throws {
+        private func perform(_ action: NodeMachine.Action, _ register: Register) async throws {
             switch action {
             case .open: command(.open)
             case .resign:
                 logger.error("this node has lost the database's lock: it stops serving, and follows")
+                desk.vacate()
                 command(.resign)
             case .expel(let node):
                 logger.error("the owner is silent: its sessions are ended", metadata: ["owner": "\(node)"])
@@ -84,7 +83,7 @@
                 if let owner {
                     logger.notice("follows the owner", metadata: ["owner": "\(owner.address)"])
                 }
-                if let old = desk.follow(owner.map(peer)) { drop(old) }
+                if let old = desk.follow(owner.map(peer)) { former.add(old) }
             }
         }
 
@@ -106,8 +105,24 @@
         /// Connections to the owner: one for each request that it is answering.
         private static let maximumConnections = 4096
 
+        /// Owners of before, whose clients must be shut down. Requests that they had then fail, and streams end.
+        private final class Former: Sendable {
+            private let peers = Mutex<[NodePeer]>([])
+
+            func add(_ peer: NodePeer) { peers.withLock { $0.append(peer) } }
+
+            func takeAll() -> [NodePeer] {
+                peers.withLock { peers in
+                    defer { peers = [] }
+                    return peers
+                }
+            }
+        }
+
         /// The register, used by one thread at a time.
         private final class Register: @unchecked Sendable {
+            /// `true` since it has not answered. Only the task of the looks uses it.
+            var isSilent = false
             private let nodes: PostgresNodes
             private let threads: NIOThreadPool
 

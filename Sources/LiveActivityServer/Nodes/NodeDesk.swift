@@ -76,6 +76,9 @@ package final class NodeDesk: Sendable {
     /// This process answers from now on.
     func open(_ seat: Seat) { change { $0.seat = seat } }
 
+    /// This process no longer answers new requests, because another owns the database by now.
+    package func vacate() { change { $0.seat = nil } }
+
     /// This process no longer answers new requests. Returns when those that it answers have ended.
     func close() async {
         let changes = changes()
