@@ -66,8 +66,6 @@ package final class NodeDesk: Sendable {
         self.look = look
     }
 
-    /// `true` while this process answers.
-    package var isHere: Bool { state.withLock { $0.seat != nil } }
     /// The owner, if it is another process that is known.
     package var peer: NodePeer? { state.withLock(\.peer) }
 

@@ -14,15 +14,8 @@ enum KeyReport {
 
     static func table(_ keys: [APIKeyRecord], at now: UnixTime) -> String {
         guard !keys.isEmpty else { return "no keys; `islet keys create` makes one\n" }
-        let head = ["ID", "SCOPE", "APP", "NAME", "CREATED", "LAST USED", "STANDING"]
-        let rows = [head] + keys.map { cells($0, now) }
-        let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
-            }
-            return cells.joined(separator: "  ") + "\n"
-        }.joined()
+        return Columns.text(
+            ["ID", "SCOPE", "APP", "NAME", "CREATED", "LAST USED", "STANDING"], keys.map { cells($0, now) })
     }
 
     static func lines(_ key: APIKeyRecord, at now: UnixTime) -> String {

@@ -26,17 +26,8 @@ struct Nodes: AsyncParsableCommand {
         guard !nodes.isEmpty else {
             return isServed ? "one server without `nodes` in its configuration" : "no server runs"
         }
-        let rows =
-            [["ADDRESS", "ROLE", "VERSION", "UP", "HEARD OF"]]
-            + nodes.map { [$0.address, role($0), $0.version, time($0.age), "\(time($0.silence)) ago"] }
-        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = row.indices.map { column in
-                column == row.count - 1
-                    ? row[column] : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
-            }
-            return cells.joined(separator: "  ")
-        }.joined(separator: "\n")
+        let rows = nodes.map { [$0.address, role($0), $0.version, time($0.age), "\(time($0.silence)) ago"] }
+        return String(Columns.text(["ADDRESS", "ROLE", "VERSION", "UP", "HEARD OF"], rows).dropLast())
     }
 
     private static func document(_ nodes: [NodeLook]) -> String {
