@@ -89,8 +89,11 @@ package final class PostgresCluster: Sendable {
             """
             "$programs/pg_basebackup" -h "$directory" -U islet -D standby -R -X stream --no-sync
             mkdir second
-            # Foundation waits for the end of what a process hands down, so the server gets nothing of it.
-            (for number in {3..63}; do eval "exec $number>&-"; done
+            # Foundation's Process waits until all its descriptors are closed, so the server gets none of them.
+            (for file in /dev/fd/*; do
+                number=${file##*/}
+                [ "$number" -le 2 ] || eval "exec $number>&-"
+            done
             exec "$programs/pg_ctl" -D standby -l standby.log -w -t 50 \\
                 -o "-k $directory/second -c listen_addresses='' -c max_connections=200" start)
             """)

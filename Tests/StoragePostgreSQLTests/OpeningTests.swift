@@ -70,6 +70,17 @@ struct OpeningTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `a standby starts in a process that has many files open, and ends with the server`() throws {
+        let files = try (0..<200).map { _ in try FileHandle(forReadingFrom: URL(filePath: "/dev/null")) }
+        defer { for file in files { try? file.close() } }
+        let cluster = try PostgresCluster()
+        try cluster.addStandby()
+        try cluster.run("SELECT 1")
+        cluster.stop()
+        #expect(!FileManager.default.fileExists(atPath: cluster.directory.path))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `two-safe changes need a server that names a synchronous standby`() async throws {
         let cluster = try PostgresCluster()
         defer { cluster.stop() }

@@ -143,17 +143,21 @@ final class DemoStage: Sendable {
         return node
     }
 
-    /// Returns a port that was free a moment ago and that the system does not assign to outgoing connections.
+    /// Returns a port that is free, that this process has not had before, and that the system does not assign to
+    /// outgoing connections.
     ///
     /// The system assigns ports from 32768, RFC 6335 section 6 from 49152. A server that restarts therefore finds its
     /// port free.
     static func freePort() throws -> UInt16 {
         for _ in 1...100 {
             let port = UInt16.random(in: 15_000..<32_000)
-            if isFree(port) { return port }
+            // One that was returned before may be about to be used.
+            if isFree(port), drawnPorts.withLock({ $0.insert(port).inserted }) { return port }
         }
         throw DemoFailure("no port is free on the loopback")
     }
+
+    private static let drawnPorts = Mutex<Set<UInt16>>([])
 
     private static func isFree(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
