@@ -453,8 +453,8 @@ let package = Package(
         .testTarget(
             name: "StoragePostgreSQLTests",
             dependencies: [
-                "PostgresCluster", "StorageConformance", "StorageSQL", "StoragePostgreSQL", "LiveActivityStorage",
-                "LiveActivityCore", "APNSModel", "TestSupport",
+                "PostgresCluster", "StorageConformance", "StorageSQL", "StorageSQLite", "StoragePostgreSQL",
+                "LiveActivityStorage", "LiveActivityCore", "EmbeddedIslet", "APNSModel", "TestSupport",
             ],
             swiftSettings: settings
         ),

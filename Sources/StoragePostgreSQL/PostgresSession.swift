@@ -22,7 +22,7 @@ final class PostgresSession {
     /// Maximum number of prepared statements. Further texts are parsed each time.
     private static let maximumPrepared = 1000
 
-    private let connection: OpaquePointer
+    let connection: OpaquePointer
     private var expected: [Expected] = []
     /// Number of results at the front of `expected` that were taken.
     private var taken = 0
@@ -35,7 +35,8 @@ final class PostgresSession {
     var deadline = ContinuousClock.now
     /// Counts a statement that is sent.
     let onStatement: @Sendable () -> Void
-    private(set) var isBroken = false
+    /// `true` once the connection is of no further use.
+    var isBroken = false
 
     /// Connects, and enters pipeline mode.
     ///
@@ -198,7 +199,7 @@ final class PostgresSession {
     }
 
     /// Returns the next result of a statement, or `nil` after its last one.
-    private func nextResult() throws(PostgresError) -> PostgresResult? {
+    func nextResult() throws(PostgresError) -> PostgresResult? {
         var mayHaveUnsent = true
         while true {
             if mayHaveUnsent {
@@ -217,6 +218,9 @@ final class PostgresSession {
         return PQgetResult(connection).map(PostgresResult.init)
     }
 
+    /// Waits until the server sends something or takes more.
+    func waitForServer() throws(PostgresError) { try wait(for: Int16(POLLIN | POLLOUT)) }
+
     private func wait(for events: Int16) throws(PostgresError) {
         while true {
             let left = deadline - .now
@@ -229,13 +233,13 @@ final class PostgresSession {
         }
     }
 
-    private func broken(_ error: PostgresError) -> PostgresError {
+    func broken(_ error: PostgresError) -> PostgresError {
         isBroken = true
         return error
     }
 
     /// libpq's last message, in one line. It names hosts and roles, and never a parameter of a statement.
-    private var message: String {
+    var message: String {
         String(cString: PQerrorMessage(connection)).split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "; ")
     }

@@ -6,7 +6,7 @@ import StorageSQL
 /// Statements whose results nobody waits for are sent with the next that somebody does, or with the commit. So a
 /// transaction takes as many round trips as it has queries.
 final class PostgresTransaction: SQLTransaction {
-    private let session: PostgresSession
+    let session: PostgresSession
     private let texts: Texts
     private var rows = 0
 

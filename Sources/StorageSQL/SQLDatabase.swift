@@ -153,11 +153,19 @@ package struct SQLCursor {
     package var number: Int64 { number(0) }
     /// The number in a column; 0 for `NULL`.
     package func number(_ column: CInt) -> Int64 { functions.pointee.int(row, column) }
+    package func isNull(_ column: CInt) -> Bool { functions.pointee.isNull(row, column) }
+    /// The number in a column of floating-point numbers; 0 for `NULL`.
+    package func double(_ column: CInt) -> Double { functions.pointee.double(row, column) }
+    /// The bytes of a text or a blob, in place; empty for `NULL`.
+    package func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+        guard let start = functions.pointee.bytes(row, column) else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return UnsafeRawBufferPointer(start: start, count: Int(functions.pointee.count(row, column)))
+    }
     /// The text in a column; empty for `NULL`.
     package func text(_ column: CInt) -> String {
-        guard let start = functions.pointee.bytes(row, column) else { return "" }
-        let count = Int(functions.pointee.count(row, column))
-        return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+        String(decoding: bytes(column), as: UTF8.self)
     }
 }
 

@@ -23,7 +23,11 @@ package final class SQLiteDatabase: SQLDatabase {
     }
 
     /// Opens or creates the file, and migrates its tables. See `SQLStore.init(path:)`.
-    init(path: String, access: Access, patience: Duration, counters: StoreCounters) throws(StorageError) {
+    ///
+    /// - Parameter takesMoved: `true` to open the file although its rows have moved to another database.
+    init(
+        path: String, access: Access, takesMoved: Bool = false, patience: Duration, counters: StoreCounters
+    ) throws(StorageError) {
         self.path = path
         let isAlone = access != .administration
         let lock = try ProcessLock(path: path, patience: isAlone ? patience : .zero)
@@ -33,6 +37,12 @@ package final class SQLiteDatabase: SQLDatabase {
         do {
             // Beside a server, the tables stay as the server made them. Without one, the lock is held during migration.
             pool = try withExtendedLifetime(lock) { try Self.open(path, counters, access, migrates: lock != nil) }
+            if !takesMoved, let mark = try pool.read(MoveMark.of) {
+                try pool.close()
+                throw StorageError.cannotOpen("\(path): \(mark)")
+            }
+        } catch let error as StorageError {
+            throw error
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw .cannotOpen("\(path) is not a SQLite database, or is damaged: restore a backup, or name another file")
         } catch {

@@ -15,7 +15,8 @@ struct Pair {
     }
 
     var model = ModelStore()
-    let engine: SQLStore
+    /// A test may put its rows in another database, and replace it.
+    var engine: SQLStore
     private(set) var steps = 0
     /// `true` if the last transaction claimed the work that its commands made due.
     private var hasClaimed = false

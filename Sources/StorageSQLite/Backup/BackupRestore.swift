@@ -100,6 +100,8 @@ package struct BackupRestore: Sendable {
             let madeAt = min(try madeAt(db) ?? now, now)
             let changes = try BackupSafety.apply(db, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
             try db.execute(sql: "DROP TABLE IF EXISTS \(BackupCopy.table)")
+            // The restored file is the database again. Cards and alerts of the time elsewhere are assumed to exist.
+            try MoveMark.set(nil, db)
             return Summary(
                 madeAt: madeAt, activities: try Int.fetchOne(db, sql: "SELECT count(*) FROM activity") ?? 0,
                 devices: try Int.fetchOne(db, sql: "SELECT count(*) FROM device") ?? 0,

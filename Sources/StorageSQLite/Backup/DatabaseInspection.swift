@@ -29,6 +29,8 @@ package struct DatabaseInspection: Sendable, Equatable {
     package var isServed = false
     /// The reason why the database cannot be opened or read.
     package var problem: String?
+    /// The place that its rows have moved to, or `nil` if they are here.
+    package var moved: MoveMark?
     package var schema: Schema = .current
     package var integrity: Integrity = .notChecked
     /// The reason why the key ring does not open its tokens.
@@ -70,6 +72,7 @@ package struct DatabaseInspection: Sendable, Equatable {
         }
         let queue = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
         defer { try? queue.close() }
+        moved = try queue.read(MoveMark.of)
         let isSmall = bytes <= Self.largestCheck
         tokenKeys = try queue.read { db in
             guard try db.tableExists("token_key") else { return nil }

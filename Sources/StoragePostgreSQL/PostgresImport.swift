@@ -1,0 +1,92 @@
+package import LiveActivityStorage
+package import StorageSQL
+
+/// The database of a server that has not run yet, which takes the rows of another database.
+///
+/// The rows are copied as they are, in one transaction, and then compared one by one. So the database has either all
+/// rows or none.
+package final class PostgresImport: Sendable {
+    /// A table with its number of rows.
+    package struct Table: Sendable, Equatable {
+        package let name: String
+        package let rows: Int
+    }
+
+    private let database: PostgresDatabase
+
+    /// Time for the server to take or to return some rows.
+    private static let wait = Duration.seconds(60)
+
+    /// Connects, and creates or migrates the tables. No other process may serve the database, from now until `close`.
+    ///
+    /// - Parameters:
+    ///   - url: A URL of libpq.
+    ///   - needsStandby: `true` if a standby must have the rows.
+    /// - Throws: `StorageError.inUse` if a process serves the database, `.cannotOpen` if it cannot be used.
+    package init(postgres url: String, needsStandby: Bool) throws(StorageError) {
+        var limits = PostgresLimits()
+        limits.transaction = Self.wait
+        // A commit of much has much to flush.
+        limits.commit = Self.wait
+        database = try PostgresDatabase(
+            url: url, access: .exclusive, node: nil, needsStandby: needsStandby, patience: .zero, limits: limits,
+            counters: StoreCounters())
+    }
+
+    package func close() { database.close() }
+
+    /// Host, port and database, without a password.
+    package var place: String { database.server.place }
+
+    /// Returns the mark of the move that has filled the database; `nil` if none has.
+    package func mark() throws -> Int64? {
+        try database.readNow { transaction in
+            var mark: Int64?
+            try transaction.query("SELECT value FROM meta WHERE name = ?", [.text(Self.markName)]) { mark = $0.number }
+            return mark
+        }
+    }
+
+    private static let markName = "moved"
+
+    /// Copies all rows of a database whose tables have the same columns.
+    ///
+    /// - Parameters:
+    ///   - source: A read of that database.
+    ///   - mark: A number that tells this move from others.
+    ///   - report: Called after each table.
+    ///   - beforeCommit: Called when everything is copied and compared. If it throws, nothing is.
+    /// - Throws: What `beforeCommit` throws, `StorageError.failed` if a table has rows or a row differs, or `SQLError`.
+    ///   With an `SQLError` that is neither `rolledBack` nor `conflict`, nobody knows whether the rows are there.
+    package func copy(
+        from source: any SQLTransaction, mark: Int64, report: (Table) -> Void, beforeCommit: () throws -> Void
+    ) throws -> [Table] {
+        var copied: [Table] = []
+        _ = try database.write { transaction in
+            guard let target = transaction as? PostgresTransaction else { return }
+            // The server sees long statements, and pauses while the source is read.
+            for name in ["statement_timeout", "idle_in_transaction_session_timeout"] {
+                try target.run("SET LOCAL \(name) = 0", [])
+            }
+            let tables = try PostgresTable.all(target)
+            for table in tables where table.name != "meta" { try table.checkEmpty(target) }
+            try target.run("DELETE FROM meta", [])
+            for table in tables {
+                let rows = try table.load(from: source, into: target, wait: Self.wait)
+                try table.compare(source, target, rows: rows, wait: Self.wait)
+                copied.append(Table(name: table.name, rows: rows))
+                report(copied[copied.count - 1])
+            }
+            try target.run("INSERT INTO meta VALUES (?, ?)", [.text(Self.markName), .int(mark)])
+            try target.query(
+                """
+                SELECT setval(pg_get_serial_sequence('token_key', 'no'), coalesce(max(no), 1), max(no) IS NOT NULL)
+                FROM token_key
+                """, []
+            ) { _ in }
+            try beforeCommit()
+            target.session.deadline = .now + Self.wait
+        }
+        return copied
+    }
+}
