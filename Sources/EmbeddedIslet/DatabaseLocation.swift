@@ -99,6 +99,20 @@ package struct DatabaseServerLook: Sendable {
     package var unsafeSettings: [String] = []
     /// Time by which the server's clock is ahead of this machine's.
     package var clockAhead = Duration.zero
+    /// Time between a question and its answer.
+    package var roundTrip = Duration.zero
+    package var standby = Standby.unknown
+
+    /// The standby that the server's commits wait for.
+    package enum Standby: Sendable {
+        /// The server's settings name none.
+        case none
+        /// One is named, and none is connected. No commit returns.
+        case away
+        case connected
+        /// One is named, and the user may not see whether it is connected.
+        case unknown
+    }
 
     package init() {}
 }
@@ -118,9 +132,33 @@ extension DatabaseLocation {
             look.bytes = found.bytes
             look.unsafeSettings = found.unsafeSettings
             look.clockAhead = .milliseconds(found.clockAhead)
+            look.roundTrip = found.roundTrip
+            if !found.standbys.areNamed {
+                look.standby = .none
+            } else if let count = found.standbys.count {
+                look.standby = count == 0 ? .away : .connected
+            }
         #else
             look.problem = "this build of islet has no PostgreSQL: build it with the package trait PostgreSQL"
         #endif
         return look
+    }
+}
+
+extension DatabaseLocation {
+    /// Calls `body` with a new database beside this one, and removes that database afterwards.
+    ///
+    /// - Throws: `StorageError.cannotOpen` if the server refuses, or if this is a file. What `body` throws.
+    package func withScratch<Value>(_ body: (DatabaseLocation) async throws -> Value) async throws -> Value {
+        #if PostgreSQL
+            guard case .postgres(let url) = self else { throw StorageError.cannotOpen("\(self) is a file") }
+            let scratch = try PostgresScratch(beside: url)
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(.postgres(url: scratch.url))) } catch { result = .failure(error) }
+            try scratch.remove()
+            return try result.get()
+        #else
+            throw StorageError.cannotOpen("this build of islet has no PostgreSQL")
+        #endif
     }
 }

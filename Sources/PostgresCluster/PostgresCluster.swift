@@ -106,12 +106,27 @@ package final class PostgresCluster: Sendable {
         "postgres://islet@/\(database)?host=\(directory.path),\(directory.path)/second&port=5432,5432"
     }
 
-    /// Kills the first server with all its processes.
-    package func crash() throws {
+    /// Kills the server that takes writes, with all its processes.
+    package func crash() throws { try signalPrimary("KILL") }
+
+    /// Stops all processes of the server that takes writes, until `resume`.
+    package func pause() throws { try signalPrimary("STOP") }
+
+    package func resume() throws { try signalPrimary("CONT") }
+
+    private func signalPrimary(_ signal: String) throws {
         try runScript(
             """
-            # The server is the leader of a group of processes.
-            kill -KILL -- -"$(head -n 1 data/postmaster.pid)"
+            primary=data
+            # The file is gone after the promotion.
+            [ ! -d standby ] || [ -f standby/standby.signal ] || primary=standby
+            # Each process of the server is the leader of a session, so they have no group in common.
+            read -r server <$primary/postmaster.pid
+            kill -\(signal) "$server"
+            for stat in /proc/[0-9]*/stat; do
+                read -r process _ _ parent _ 2>/dev/null <"$stat" || continue
+                [ "$parent" != "$server" ] || kill -\(signal) "$process" 2>/dev/null || true
+            done
             """)
     }
 

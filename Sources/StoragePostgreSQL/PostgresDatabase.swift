@@ -39,6 +39,7 @@ package final class PostgresDatabase: SQLDatabase {
         do {
             let session = try server.connect(for: limits.opening)
             try PostgresSchema.check(session)
+            try PostgresSchema.checkSessions(session, server)
             if needsStandby { try PostgresSchema.checkStandby(session) }
             let isAlone = access == .exclusive
             let lock = try PostgresLock.take(.serving, server, patience: isAlone ? patience : .zero)
@@ -144,9 +145,19 @@ struct PostgresServer: Sendable {
         for setting in Self.settings + (needsStandby ? [Self.waiting] : []) {
             try session.send(setting, PostgresParameters())
         }
-        try session.receive(isEnd: true)
+        do {
+            try session.receive(isEnd: true)
+        } catch PostgresError.answered(let answer) where Self.foreignStatement.contains(answer.code) {
+            throw Self.sharesSessions
+        }
         return session
     }
+
+    /// SQLSTATEs of a prepared statement that another connection has made, or that this one has made and that is not
+    /// there.
+    static let foreignStatement = ["42P05", "26000"]
+    static let sharesSessions = PostgresError.refused(
+        "its connections share sessions: through PgBouncer use `pool_mode = session`, or connect to the server itself")
 
     /// Makes a commit wait until the standby has flushed it, whatever the server's default is.
     private static let waiting = """

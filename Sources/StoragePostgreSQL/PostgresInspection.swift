@@ -16,6 +16,11 @@ package struct PostgresInspection: Sendable {
     package var unsafeSettings: [String] = []
     /// Reason why the given keys do not open its tokens.
     package var tokenKeys: TokenKeyProblem?
+    /// Number of standbys that commits wait for now, and `true` if the server's settings name one. The number is `nil`
+    /// if the user may not see them.
+    package var standbys: (count: Int?, areNamed: Bool) = (nil, false)
+    /// Time between a question and its answer.
+    package var roundTrip = Duration.zero
     /// Time in milliseconds by which the server's clock is ahead of the given time.
     package var clockAhead: Int64 = 0
 
@@ -32,6 +37,7 @@ package struct PostgresInspection: Sendable {
         do {
             let session = try server.connect(for: server.limits.opening)
             try PostgresSchema.check(session)
+            try PostgresSchema.checkSessions(session, server)
             let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
             let before = milliseconds()
             var now: Int64 = 0
@@ -40,6 +46,20 @@ package struct PostgresInspection: Sendable {
             }
             // The answer was made at some time between the two.
             clockAhead = now - (before + milliseconds()) / 2
+            // The statement is prepared, so this asks the server once.
+            let start = ContinuousClock.now
+            try transaction.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", []) { _ in }
+            roundTrip = .now - start
+            try transaction.query("SELECT current_setting('synchronous_standby_names') <> ''", []) {
+                standbys.areNamed = $0.number == 1
+            }
+            // Without the role `pg_monitor`, a user sees that there are replicas, and nothing of their state.
+            try transaction.query(
+                """
+                SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) = count(sync_state)
+                FROM pg_stat_replication
+                """, []
+            ) { standbys.count = $0.number(1) == 1 ? Int($0.number(0)) : nil }
             try transaction.query("SELECT current_setting('server_version')", []) { version = $0.text(0) }
             try transaction.query(
                 """

@@ -23,6 +23,33 @@ extension PostgresSchema {
         }
     }
 
+    /// Checks that two connections are two sessions of the server.
+    ///
+    /// PgBouncer gives a session to another connection after each transaction (`pool_mode = transaction`). Locks,
+    /// settings and prepared statements would then be another connection's.
+    static func checkSessions(_ first: PostgresSession, _ server: PostgresServer) throws {
+        let mark = String(UInt64.random(in: 0 ... .max), radix: 36)
+        func setting(_ session: PostgresSession, _ statement: String, _ arguments: [SQLArgument]) throws -> String {
+            var found = ""
+            try PostgresTransaction(session, PostgresTransaction.Texts()).query(statement, arguments) {
+                found = $0.text(0)
+            }
+            try session.receive(isEnd: true)
+            return found
+        }
+        do {
+            _ = try setting(first, "SELECT set_config('islet.session', ?, false)", [.text(mark)])
+            let second = try server.connect(for: server.limits.opening)
+            for (session, expected) in [(second, ""), (first, mark)] {
+                let found = try setting(session, "SELECT coalesce(current_setting('islet.session', true), '')", [])
+                guard found == expected else { throw PostgresServer.sharesSessions }
+            }
+        } catch let error as SQLError where PostgresServer.foreignStatement.contains(where: error.description.contains)
+        {
+            throw PostgresServer.sharesSessions
+        }
+    }
+
     /// Checks that the server names a standby that a commit waits for.
     static func checkStandby(_ session: PostgresSession) throws {
         var names = ""

@@ -81,6 +81,29 @@ struct OpeningTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `PgBouncer is refused if it shares sessions`() throws {
+        let pooler = try Pooler(to: TemporaryDatabase.server(), mode: "transaction")
+        defer { pooler.stop() }
+        let url = try TemporaryDatabase.make(through: pooler.folder)
+        #expect("\(try #require(problem(url)))".contains("`pool_mode = session`"))
+        let look = PostgresInspection(of: url, tokenKeys: .given(.fresh(), name: "RING")) { 0 }
+        #expect(look.problem?.contains("`pool_mode = session`") == true, "\(look.problem ?? "none")")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `PgBouncer can be used if each connection has a session of its own`() async throws {
+        let pooler = try Pooler(to: TemporaryDatabase.server(), mode: "session")
+        defer { pooler.stop() }
+        let url = try TemporaryDatabase.make(through: pooler.folder)
+        let look = PostgresInspection(of: url, tokenKeys: .given(.fresh(), name: "RING")) { 0 }
+        #expect(look.problem == nil)
+        let store = try SQLStore(postgres: url, tokenKeys: nil)
+        defer { store.close() }
+        try await store.insertKey(Self.key("a"))
+        #expect(try await store.keys().map(\.id) == ["a"])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `two-safe changes need a server that names a synchronous standby`() async throws {
         let cluster = try PostgresCluster()
         defer { cluster.stop() }
@@ -93,6 +116,8 @@ struct OpeningTests {
         let store = try open()
         defer { store.close() }
         try await store.insertKey(Self.key("a"))
+        let look = PostgresInspection(of: url, tokenKeys: .given(.fresh(), name: "RING")) { 0 }
+        #expect(look.standbys.areNamed && look.standbys.count == 1 && look.roundTrip > .zero)
         // Clearing the setting would let commits through without a warning.
         try Self.run("ALTER SYSTEM SET synchronous_standby_names = ''", url)
         try Self.run("SELECT pg_reload_conf()", url)

@@ -144,10 +144,15 @@ public final class APNSClient: PushSender, Sendable {
     public func send(_ push: consuming Push) async throws(PushFailure) -> PushAnswer {
         let traces = observer == nil ? [] : traces([copy push])
         let batch = PendingBatch(push, traces: traces)
-        let result = await withUnsafeContinuation { continuation in
+        func begin(_ continuation: PendingBatch.Continuation) {
             batch.continuation = continuation
             submit(batch)
         }
+        #if DEBUG
+            let result = await withCheckedContinuation(begin)
+        #else
+            let result = await withUnsafeContinuation(begin)
+        #endif
         return try result.get()
     }
 

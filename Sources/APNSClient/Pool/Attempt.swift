@@ -7,7 +7,13 @@ import APNSModel
 final class PendingBatch: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
-    typealias Continuation = UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
+    // A checked one costs an allocation. In debug builds, a push with two results therefore ends the process, and in
+    // others it damages memory.
+    #if DEBUG
+        typealias Continuation = CheckedContinuation<Result<PushAnswer, PushFailure>, Never>
+    #else
+        typealias Continuation = UnsafeContinuation<Result<PushAnswer, PushFailure>, Never>
+    #endif
 
     /// The only push, or the first of `all`. Stored here, a single push needs no array.
     private let first: Push
@@ -16,8 +22,8 @@ final class PendingBatch: Sendable {
     /// The traces for the observer, one for each push, or empty without an observer.
     private let traces: [PushTrace]
     private let completion: Completion?
-    /// The continuation of a single push, without the allocation of a closure. It is unchecked for the same reason. It
-    /// is set before any other thread has the batch.
+    /// The continuation of a single push, without the allocation of a closure. It is set before any other thread has
+    /// the batch.
     nonisolated(unsafe) var continuation: Continuation?
 
     /// - Parameter pushes: All pushes, beginning with `first`.

@@ -7,11 +7,11 @@ extension Diagnosis {
     static func database(_ facts: DoctorFacts.DatabaseFacts) -> [Finding] {
         switch facts.look {
         case .file(let look): file(facts.path, look)
-        case .server(let look): server(facts.path, look)
+        case .server(let look): server(facts.path, look, needsStandby: facts.needsStandby)
         }
     }
 
-    private static func server(_ place: String, _ look: DatabaseServerLook) -> [Finding] {
+    private static func server(_ place: String, _ look: DatabaseServerLook, needsStandby: Bool) -> [Finding] {
         if let problem = look.problem { return [Finding(.databaseServer, "\(place): \(problem)")] }
         var findings: [Finding] = []
         if abs(look.clockAhead / .milliseconds(1)) > clockTolerance / .milliseconds(1) {
@@ -23,6 +23,15 @@ extension Diagnosis {
             let settings = look.unsafeSettings.map { "`\($0)`" }.joined(separator: " and ")
             findings.append(Finding(.databaseUnsafe, "\(place): \(settings) is off"))
         }
+        if look.standby == .none, needsStandby {
+            findings.append(Finding(.databaseNoStandby, "\(place): its `synchronous_standby_names` is empty"))
+        } else if look.standby == .away {
+            findings.append(Finding(.databaseStandbyAway, "\(place): it waits for a standby, and none is connected"))
+        }
+        if look.roundTrip > largeRoundTrip {
+            let milliseconds = Int(look.roundTrip / .milliseconds(1))
+            findings.append(Finding(.databaseSlow, "\(place): it answers after \(milliseconds) ms"))
+        }
         if let problem = look.tokenKeys {
             findings.append(Finding(.databaseTokenKeys, "\(place): \(problem)"))
         }
@@ -31,8 +40,12 @@ extension Diagnosis {
             look.hasTables
             ? "\(look.isServed ? "in use by a server" : "not in use"), \(Wording.bytes(look.bytes))"
             : "its tables are made at the first start of the server"
-        return [Finding(.databaseServerGood, "\(place): \(look.version), \(tables)")]
+        let standby = look.standby == .connected ? ", with a standby" : ""
+        return [Finding(.databaseServerGood, "\(place): \(look.version)\(standby), \(tables)")]
     }
+
+    /// Maximum time for an answer to a question. A change takes some five.
+    private static let largeRoundTrip = Duration.milliseconds(10)
 
     /// Maximum difference of clocks that servers with NTP have.
     private static let clockTolerance = Duration.seconds(2)
@@ -65,6 +78,7 @@ extension Diagnosis {
 
     private static func trouble(_ look: DatabaseInspection, _ add: (Finding.ID, String) -> Void) {
         if let problem = look.problem { return add(.databaseUnreadable, problem) }
+        if let mark = look.moved { return add(.databaseMoved, "its rows are in \(mark.place) since \(mark.at)") }
         switch look.schema {
         case .current: break
         case .older: add(.databaseOlder, "it was written by an older version of islet")

@@ -35,6 +35,8 @@ struct DoctorFacts {
 
         var path: String
         var look: Look
+        /// `true` if a standby must have each change.
+        var needsStandby = false
     }
 
     struct ContractFacts: Sendable {

@@ -59,7 +59,8 @@ struct FactGatherer {
             return .init(path: path, look: .file(DatabaseInspection(of: path, tokenKeys: settings.tokenKeys)))
         case .postgres:
             let look = settings.database.look(tokenKeys: settings.tokenKeys) { time.wall() }
-            return .init(path: settings.database.description, look: .server(look))
+            return .init(
+                path: settings.database.description, look: .server(look), needsStandby: settings.needsStandby)
         }
     }
 

@@ -24,6 +24,10 @@ extension Finding {
         case databaseServer = "database-server"
         case databaseClock = "database-clock"
         case databaseUnsafe = "database-unsafe"
+        case databaseNoStandby = "database-no-standby"
+        case databaseStandbyAway = "database-standby-away"
+        case databaseSlow = "database-slow"
+        case databaseMoved = "database-moved"
 
         case contractGood = "contract-good"
         case contractDrift = "contract-drift"
@@ -185,6 +189,18 @@ extension Finding.ID {
         .databaseUnsafe: Entry(
             .database, .failed, "the PostgreSQL server may lose or damage committed data when its machine stops",
             "turn `fsync` and `full_page_writes` on in the server's settings"),
+        .databaseNoStandby: Entry(
+            .database, .failed, "`durability: twoSafe` is set, and the PostgreSQL server names no synchronous standby",
+            "name the standby in the server's `synchronous_standby_names`: until then the server does not start"),
+        .databaseStandbyAway: Entry(
+            .database, .failed, "the PostgreSQL server waits for a synchronous standby, and none is connected",
+            "start the standby: no change returns without it"),
+        .databaseSlow: Entry(
+            .database, .warning, "the PostgreSQL server takes more than 10 ms to answer",
+            "run it near the server: a change asks it several times, one after the other"),
+        .databaseMoved: Entry(
+            .database, .failed, "the file's rows were moved to a PostgreSQL database (`islet move`)",
+            "set `storage` to that database; to serve the file again, restore a backup of it"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

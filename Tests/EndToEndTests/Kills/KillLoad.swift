@@ -44,11 +44,12 @@ final class KillLoad: Sendable {
         var isOver = false
     }
 
-    private let stage: DemoStage
+    private let caller: @Sendable () -> JSONCaller
     private let state = Mutex(State())
 
-    init(_ stage: DemoStage) {
-        self.stage = stage
+    /// - Parameter caller: Returns the caller of a server, for each write anew.
+    init(_ caller: @escaping @Sendable () -> JSONCaller) {
+        self.caller = caller
     }
 
     /// Returns a progress that differs for each write. The type's contract allows at most 1, which an order reaches
@@ -81,7 +82,7 @@ final class KillLoad: Sendable {
         let body = order.body(number, isLast: isLast)
         try await Waiting.until("write \(number) of \(order.id) is answered", within: .seconds(120)) {
             do {
-                let answer = try await self.stage.islet.call(
+                let answer = try await self.caller().call(
                     .PUT, "/v1/activities/\(order.id)", body, idempotencyKey: "\(order.id)/\(number)"
                 ).decode(ActivityAnswer.self)
                 #expect(answer.revision == number, "\(order.id): each write takes effect once")

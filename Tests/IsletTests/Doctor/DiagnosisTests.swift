@@ -135,6 +135,21 @@ struct DiagnosisTests {
                 $0.clockAhead = .seconds(-1)
             }
         },
+        Case(.database, .failed, "`synchronous_standby_names` is empty") {
+            $0.database?.server = server { $0.standby = .none }
+            $0.database?.needsStandby = true
+        },
+        Case(.database, .ok, "PostgreSQL 15.1") { $0.database?.server = server { $0.standby = .none } },
+        Case(.database, .failed, "none is connected") { $0.database?.server = server { $0.standby = .away } },
+        Case(.database, .ok, "PostgreSQL 15.1, with a standby") {
+            $0.database?.server = server { $0.standby = .connected }
+        },
+        Case(.database, .warning, "answers after 40 ms") {
+            $0.database?.server = server { $0.roundTrip = .milliseconds(40) }
+        },
+        Case(.database, .failed, "its rows are in postgres://db/islet since 2027") {
+            $0.database?.inspection.moved = MoveMark(to: "postgres://db/islet", at: UnixTime(seconds: 1_800_000_000))
+        },
         Case(.database, .ok, "its tables are made at the first start") { $0.database?.server = server { _ in } },
         Case(.database, .failed, "Connection refused") {
             $0.database?.server = server { $0.problem = "Connection refused" }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import EmbeddedIslet
 
 /// The `islet bench fanout` command, which measures the cost of bringing a change to phones.
 struct BenchFanout: AsyncParsableCommand {
@@ -7,7 +8,8 @@ struct BenchFanout: AsyncParsableCommand {
         abstract: "Changes the state of activities, and measures what the server needs until every phone holds it.",
         discussion: """
             Without --activities and --phones: 1 activity of 100,000 phones, and 100,000 activities of one phone each. \
-            The pushes are updates of live cards at low priority.
+            The pushes are updates of live cards at low priority. With --storage each row is run a second time, with \
+            the server on PostgreSQL. Its processes' time is not the server's, and not in the figures.
             """)
 
     @OptionGroup var options: BenchOptions
@@ -16,9 +18,15 @@ struct BenchFanout: AsyncParsableCommand {
     @Option(help: "The number of phones of each activity.") var phones: Int?
     @Flag(help: "Adds a row of 1 activity with 1,000,000 phones.") var million = false
 
+    @Option(help: "A PostgreSQL database such as postgres://islet@localhost/postgres; the rows get ones beside it.")
+    var storage: String?
+
     private static let maximumPhones = 1_000_000
 
     func validate() throws {
+        if let storage, !DatabaseLocation.isURL(storage) {
+            throw ValidationError("--storage is a URL such as postgres://islet@localhost/postgres")
+        }
         for row in rows {
             guard row.activities > 0, row.phones > 0,
                 row.activities.multipliedReportingOverflow(by: row.phones).partialValue <= Self.maximumPhones,
@@ -34,17 +42,21 @@ struct BenchFanout: AsyncParsableCommand {
 
     func run() async throws {
         var figures: [FanoutRow] = []
+        let servers = [nil] + (storage.map { [DatabaseLocation($0)] } ?? [])
         for row in rows {
-            Progress.say("\(row.activities) × \(row.phones)")
-            let streams = streams.streams
-            figures.append(
-                try await BenchStage.with(options) { bench in
-                    let population = Population(
-                        activities: row.activities, phones: row.phones)
-                    let fanout = Fanout(bench: bench, population: population, streams: streams)
-                    let registration = try await fanout.register()
-                    return FanoutRow(population, registration, try await fanout.change(row.activities))
-                })
+            for server in servers {
+                Progress.say("\(row.activities) × \(row.phones)\(server.map { " on \($0)" } ?? "")")
+                let streams = streams.streams
+                figures.append(
+                    try await BenchStage.with(options, on: server) { bench in
+                        let population = Population(activities: row.activities, phones: row.phones)
+                        let fanout = Fanout(bench: bench, population: population, streams: streams)
+                        let registration = try await fanout.register()
+                        var figures = FanoutRow(population, registration, try await fanout.change(row.activities))
+                        figures.storage = server == nil ? "sqlite" : "postgresql"
+                        return figures
+                    })
+            }
         }
         try BenchReport.publish(figures, to: options.json)
     }

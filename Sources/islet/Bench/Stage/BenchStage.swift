@@ -1,11 +1,18 @@
+import APNSClient
+import APNSModel
+import EmbeddedIslet
 import Foundation
 import JSONText
+import LiveActivityStorage
+import StorageSQL
 
 /// A simulator and a server as separate processes, a crowd of phones, and the server's resource use.
 struct BenchStage: Sendable {
     let stage: DemoStage
     let calls: LoadCaller
     let crowd: CrowdCalls
+    /// The database server; `nil` for a file.
+    let database: DatabaseLocation?
 
     /// Maximum time for a server to open a large database.
     private static let restartLimit = Duration.seconds(300)
@@ -15,26 +22,54 @@ struct BenchStage: Sendable {
     private static let quietLimit = Duration.seconds(600)
 
     /// Starts everything in a new folder and runs the body. Then stops and removes everything, also after an error.
+    ///
+    /// - Parameter server: A PostgreSQL database, beside which one for the body is made; `nil` for a SQLite file.
     static func with<Value: Sendable>(
-        _ options: BenchOptions, _ body: @escaping @Sendable (BenchStage) async throws -> Value
+        _ options: BenchOptions, on server: DatabaseLocation?,
+        _ body: @escaping @Sendable (BenchStage) async throws -> Value
+    ) async throws -> Value {
+        guard let server else { return try await with(options, body) }
+        return try await server.withScratch { try await with(options, database: $0, body) }
+    }
+
+    /// Starts everything as above, on a SQLite file or on an empty database.
+    static func with<Value: Sendable>(
+        _ options: BenchOptions, database: DatabaseLocation? = nil,
+        _ body: @escaping @Sendable (BenchStage) async throws -> Value
     ) async throws -> Value {
         try await options.withFolder { folder in
             guard let executable = Bundle.main.executableURL else { throw CommandError("this executable has no path") }
-            let stage = try await DemoStage(directory: folder, startGrace: "0s", executable: executable)
+            var surroundings = DemoStage.Surroundings()
+            if case .postgres(let url)? = database {
+                surroundings.environment = [
+                    "ISLET_STORAGE": url, "ISLET_TOKEN_KEYS_ENVIRONMENT": "ISLET_BENCH_RING",
+                    "ISLET_BENCH_RING": TokenKeyRing.fresh().text,
+                ]
+            }
+            let stage = try await DemoStage(
+                directory: folder, startGrace: "0s", executable: executable, surroundings: surroundings)
             let calls = LoadCaller(stage.isletAddress, key: stage.key)
-            let bench = BenchStage(stage: stage, calls: calls, crowd: CrowdCalls(control: stage.control))
+            let bench = BenchStage(
+                stage: stage, calls: calls, crowd: CrowdCalls(control: stage.control),
+                database: database)
             let result: Result<Value, any Error>
             do {
                 result = .success(try await body(bench))
             } catch {
                 result = .failure(error)
                 let log = try? String(contentsOf: folder.appendingPathComponent("server.log"), encoding: .utf8)
-                if let log, !log.isEmpty { Progress.say("the server's last words:\n\(log.suffix(2000))") }
+                if let log, !log.isEmpty { Progress.say("the server's last words:\n\(lastWords(of: log))") }
             }
             calls.close()
             await stage.close()
             return try result.get()
         }
+    }
+
+    /// Returns the end of a log; with the trace of the thread that crashed, if one did.
+    private static func lastWords(of log: String) -> Substring {
+        guard let crash = log.range(of: "*** ") ?? log.range(of: "Fatal error") else { return log.suffix(2000) }
+        return log[crash.lowerBound...].prefix(20_000)
     }
 
     // MARK: - The server
@@ -49,9 +84,12 @@ struct BenchStage: Sendable {
         return MetricsText(try await stage.islet.text("/metrics"))
     }
 
-    /// Size of the database files in bytes.
+    /// Size of the database in bytes.
     var databaseBytes: Int {
-        ["islet.db", "islet.db-wal"].reduce(0) { sum, name in
+        if let database {
+            return Int(database.look(tokenKeys: .given(.fresh(), name: "bench"), time: APNSClient.liveTime.wall).bytes)
+        }
+        return ["islet.db", "islet.db-wal"].reduce(0) { sum, name in
             let path = stage.directory.appendingPathComponent(name).path
             let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
             return sum + (size ?? 0)

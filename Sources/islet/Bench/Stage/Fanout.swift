@@ -81,6 +81,7 @@ struct Fanout: Sendable {
 
 /// Figures of one run, with the names that programs read. Figures that could not be measured are absent.
 struct FanoutRow: Encodable, Sendable {
+    var storage = "sqlite"
     var activities: Int
     var phones: Int
     var pushes: Int
@@ -101,7 +102,7 @@ struct FanoutRow: Encodable, Sendable {
     var startSeconds: Double
 
     enum CodingKeys: String, CodingKey {
-        case activities, phones, pushes, seconds, commits
+        case storage, activities, phones, pushes, seconds, commits
         case pushesPerSecond = "pushes_per_second"
         case serverCPUMicrosecondsPerPush = "server_cpu_us_per_push"
         case coreSecondsPerMillion = "core_seconds_per_million"
