@@ -107,7 +107,7 @@ package struct DatabaseServerLook: Sendable {
     package enum Standby: Sendable {
         /// The server's settings name none.
         case none
-        /// One is named, and none is connected. No commit returns.
+        /// Fewer are connected than a commit waits for. No commit returns.
         case away
         case connected
         /// One is named, and the user may not see whether it is connected.
@@ -133,10 +133,10 @@ extension DatabaseLocation {
             look.unsafeSettings = found.unsafeSettings
             look.clockAhead = .milliseconds(found.clockAhead)
             look.roundTrip = found.roundTrip
-            if !found.standbys.areNamed {
+            if found.standbys.needed == 0 {
                 look.standby = .none
             } else if let count = found.standbys.count {
-                look.standby = count == 0 ? .away : .connected
+                look.standby = count < found.standbys.needed ? .away : .connected
             }
         #else
             look.problem = "this build of islet has no PostgreSQL: build it with the package trait PostgreSQL"
@@ -155,7 +155,8 @@ extension DatabaseLocation {
             let scratch = try PostgresScratch(beside: url)
             let result: Result<Value, any Error>
             do { result = .success(try await body(.postgres(url: scratch.url))) } catch { result = .failure(error) }
-            try scratch.remove()
+            // What the body has measured or thrown is worth more than the reason why a database stays.
+            try? scratch.remove()
             return try result.get()
         #else
             throw StorageError.cannotOpen("this build of islet has no PostgreSQL")

@@ -31,6 +31,8 @@
         let needsStandby: Bool
         let tokenKeys: TokenKeySource
         let again: Bool
+        /// Called between the mark and the commit, for tests.
+        var beforeCommit: @Sendable () -> Void = {}
 
         /// Creates a move that is not started yet.
         ///
@@ -52,8 +54,8 @@
 
         /// Copies and compares all rows, marks the file, and commits. The method blocks.
         ///
-        /// After an error both databases are as they were, except after `StorageError.commitUnknown`: then the file is
-        /// marked, and another run finds out what became of this one.
+        /// After an error no row has moved, except after `StorageError.commitUnknown`: then the file is marked, and
+        /// another run finds out what became of this one.
         ///
         /// - Parameter report: Called after each table.
         package func run(
@@ -65,17 +67,15 @@
             defer { database.close() }
             do {
                 let before = try file.mark()
-                if let before, try database.mark() == before.at.milliseconds { return Summary(wasComplete: true) }
-                // This database is locked and does not have the mark, so that move will not be completed any more.
-                if let before, before.place != database.place || !again {
-                    throw StorageError.failed(
-                        """
-                        \(source) was moved to \(before.place) at \(before.at), and \(database.place) does not \
-                        have its rows. If that move failed, add --again. Never do so if a server has run on \
-                        \(before.place) since: what is in the file is older
-                        """)
+                if let before, try database.mark() == before.at.milliseconds {
+                    try? file.set(before.completed)
+                    return Summary(wasComplete: true)
                 }
-                return Summary(tables: try copy(file, database, now, report))
+                if let before { try check(before, database.place) }
+                let tables = try copy(file, database, before, now, report)
+                // Without this, the next run finds out.
+                try? file.set(MoveMark(to: database.place, at: now, isComplete: true))
+                return Summary(tables: tables)
             } catch let error as StorageError {
                 throw error
             } catch {
@@ -83,28 +83,50 @@
             }
         }
 
+        /// Checks that an earlier move is known to have failed. The database is locked and does not have that move's
+        /// rows, so it will not get them any more.
+        private func check(_ before: MoveMark, _ place: String) throws(StorageError) {
+            guard before.place == place else {
+                throw .failed(
+                    """
+                    \(source): \(before), not to \(place). To begin anew from this file, restore a copy of it with \
+                    `islet restore`
+                    """)
+            }
+            guard again else {
+                throw .failed(
+                    """
+                    \(source): a move to \(place) began at \(before.at), and that database does not have its rows. If \
+                    that move failed, add --again. Never do so if a server has run on that database since: what is in \
+                    the file is older
+                    """)
+            }
+        }
+
         private func copy(
-            _ file: DatabaseExport, _ database: PostgresImport, _ now: UnixTime,
+            _ file: DatabaseExport, _ database: PostgresImport, _ before: MoveMark?, _ now: UnixTime,
             _ report: (Table) -> Void
         ) throws -> [Table] {
+            let mark = MoveMark(to: database.place, at: now)
             do {
                 return try file.read { rows in
                     if let problem = try SQLStore.problem(of: tokenKeys, on: rows) {
                         throw StorageError.tokenKeys(problem)
                     }
                     return try database.copy(from: rows, mark: now.milliseconds, report: { report(Table($0)) }) {
-                        try file.set(MoveMark(to: database.place, at: now))
+                        try file.set(mark, isUnchanged: true)
+                        beforeCommit()
                     }.map(Table.init)
                 }
-            } catch let error as SQLError where error.kind != .rolledBack && error.kind != .conflict {
-                throw try isMarked(file, now)
-                    ? StorageError.commitUnknown("\(error). Run `islet move` again") : StorageError.failed("\(error)")
             } catch {
-                if try isMarked(file, now) { try file.set(nil) }
-                throw error
+                // Without the mark, it had not come to the commit.
+                guard let found = try? file.mark(), found == mark else { throw error }
+                if let error = error as? SQLError, error.kind == .rolledBack || error.kind == .conflict {
+                    try file.set(before)
+                    throw StorageError.failed("\(database.place): \(error)")
+                }
+                throw StorageError.commitUnknown("\(database.place): \(error). Run `islet move` again")
             }
         }
-
-        private func isMarked(_ file: DatabaseExport, _ now: UnixTime) throws -> Bool { try file.mark()?.at == now }
     }
 #endif

@@ -122,11 +122,13 @@ package final class PostgresCluster: Sendable {
             [ ! -d standby ] || [ -f standby/standby.signal ] || primary=standby
             # Each process of the server is the leader of a session, so they have no group in common.
             read -r server <$primary/postmaster.pid
-            kill -\(signal) "$server"
+            # It starts no further process, and is the parent of those that it has started.
+            kill -STOP "$server"
             for stat in /proc/[0-9]*/stat; do
                 read -r process _ _ parent _ 2>/dev/null <"$stat" || continue
                 [ "$parent" != "$server" ] || kill -\(signal) "$process" 2>/dev/null || true
             done
+            kill -\(signal) "$server"
             """)
     }
 

@@ -22,38 +22,32 @@ extension PostgresSession {
         try expect(PGRES_COPY_IN)
         do {
             try pieces { piece in
-                deadline = .now + wait
-                try put(piece)
+                let start = piece.bindMemory(to: CChar.self).baseAddress
+                guard PQputCopyData(connection, start, CInt(piece.count)) == 1 else { throw broken(.lost(message)) }
+                // libpq would keep whatever the server does not take yet.
+                try flush(wait)
             }
         } catch {
             isBroken = true
             throw error
         }
+        guard PQputCopyEnd(connection, nil) == 1 else { throw broken(.lost(message)) }
+        try flush(wait)
         deadline = .now + wait
-        while true {
-            let isQueued = PQputCopyEnd(connection, nil)
-            guard isQueued >= 0 else { throw broken(.lost(message)) }
-            if isQueued == 1 { break }
-            try waitUntilSent()
-        }
         try expect(PGRES_COMMAND_OK)
         guard try nextResult() == nil, PQenterPipelineMode(connection) == 1 else { throw broken(.lost(message)) }
     }
 
-    private func put(_ piece: UnsafeRawBufferPointer) throws {
-        let start = piece.bindMemory(to: CChar.self).baseAddress
+    /// Waits until the server has taken everything that was queued.
+    private func flush(_ wait: Duration) throws {
         while true {
-            let isQueued = PQputCopyData(connection, start, CInt(piece.count))
-            guard isQueued >= 0 else { throw broken(.lost(message)) }
-            if isQueued == 1 { return }
-            try waitUntilSent()
+            let left = PQflush(connection)
+            guard left >= 0 else { throw broken(.lost(message)) }
+            if left == 0 { return }
+            deadline = .now + wait
+            do throws(PostgresError) { try waitForServer() } catch { throw broken(error) }
+            guard PQconsumeInput(connection) == 1 else { throw broken(.lost(message)) }
         }
-    }
-
-    /// Waits until libpq may have room for more.
-    private func waitUntilSent() throws {
-        do throws(PostgresError) { try waitForServer() } catch { throw broken(error) }
-        guard PQconsumeInput(connection) == 1, PQflush(connection) >= 0 else { throw broken(.lost(message)) }
     }
 
     private func expect(_ status: ExecStatusType) throws {

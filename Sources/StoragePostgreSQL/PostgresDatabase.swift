@@ -44,6 +44,7 @@ package final class PostgresDatabase: SQLDatabase {
             let isAlone = access == .exclusive
             let lock = try PostgresLock.take(.serving, server, patience: isAlone ? patience : .zero)
             if isAlone, lock == nil { throw StorageError.inUse(path: server.place) }
+            session.deadline = .now + limits.opening
             // Beside a server, the tables stay as the server made them. Without one, the lock is held meanwhile.
             try PostgresSchema.migrate(session, mayChange: lock != nil)
             serving = isAlone ? lock : nil
@@ -105,6 +106,8 @@ package struct PostgresLimits: Sendable {
     package var resolving: Duration = .seconds(10)
     /// For one read.
     package var read: Duration = .seconds(60)
+    /// For the server's machine to confirm what was sent to it.
+    package var unacknowledged: Duration = .seconds(10)
     /// Maximum number of connections for reading.
     package var readers = 4
 
@@ -123,15 +126,48 @@ struct PostgresServer: Sendable {
     let limits: PostgresLimits
     let onStatement: @Sendable () -> Void
 
-    /// Host, port and database, for messages. Never a password.
+    /// Hosts, port and database, for messages. Never a password.
     var place: String {
-        guard let parts = URLComponents(string: url), parts.scheme != nil else { return "the PostgreSQL database" }
-        let hosts = (url.split(separator: "@").last ?? "").split(separator: "?").first.map(String.init) ?? ""
-        let bare = hosts.split(separator: "/", omittingEmptySubsequences: true).filter { !$0.hasSuffix(":") }
-        return "postgres://" + bare.joined(separator: "/")
+        guard let scheme = url.range(of: "://") else { return "the PostgreSQL database" }
+        let parts = url[scheme.upperBound...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        // A password that is not percent-encoded may contain anything.
+        let bare = parts[0].lastIndex(of: "@").map { parts[0][parts[0].index(after: $0)...] } ?? parts[0]
+        let path = bare.firstIndex(of: "/") ?? bare.endIndex
+        var hosts = bare[..<path]
+        // The folder of a socket can only be a parameter.
+        if hosts.isEmpty { hosts = parameters.first { $0.name == "host" }?.value ?? "" }
+        return "postgres://\(hosts)\(bare[path...])"
+    }
+
+    /// The parameters after the question mark, still percent-encoded.
+    private var parameters: [(name: Substring, value: Substring)] {
+        guard let query = url.split(separator: "?", maxSplits: 1).dropFirst().first else { return [] }
+        return query.split(separator: "&").map { parameter in
+            let parts = parameter.split(separator: "=", maxSplits: 1)
+            return (parts[0], parts.count > 1 ? parts[1] : "")
+        }
+    }
+
+    /// The passwords of the URL as they are written there. libpq quotes what it does not understand.
+    private var secrets: [Substring] {
+        var found = parameters.filter { $0.name == "password" }.map(\.value)
+        if let scheme = url.range(of: "://"), let end = url.lastIndex(of: "@"), scheme.upperBound < end,
+            let colon = url[scheme.upperBound..<end].firstIndex(of: ":")
+        {
+            found.append(url[url.index(after: colon)..<end])
+        }
+        return found.filter { !$0.isEmpty }
     }
 
     func connect(for time: Duration) throws -> PostgresSession {
+        do {
+            return try connectAnyhow(for: time)
+        } catch PostgresError.refused(let words) {
+            throw PostgresError.refused(secrets.reduce(words) { $0.replacing($1, with: "…") })
+        }
+    }
+
+    private func connectAnyhow(for time: Duration) throws -> PostgresSession {
         let session = try PostgresSession(
             [
                 ("dbname", url), ("application_name", name), ("client_encoding", "UTF8"),
@@ -139,7 +175,7 @@ struct PostgresServer: Sendable {
                 ("target_session_attrs", "read-write"),
                 // The kernel ends a connection whose peer has vanished.
                 ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
-                ("tcp_user_timeout", "10000"),
+                ("tcp_user_timeout", "\(Int(limits.unacknowledged / .milliseconds(1)))"),
             ], by: .now + time, onStatement: onStatement)
         session.deadline = .now + time
         for setting in Self.settings + (needsStandby ? [Self.waiting] : []) {

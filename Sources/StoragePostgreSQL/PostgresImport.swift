@@ -28,6 +28,8 @@ package final class PostgresImport: Sendable {
         limits.transaction = Self.wait
         // A commit of much has much to flush.
         limits.commit = Self.wait
+        // A server that is busy with a checkpoint may not read for a while.
+        limits.unacknowledged = Self.wait
         database = try PostgresDatabase(
             url: url, access: .exclusive, node: nil, needsStandby: needsStandby, patience: .zero, limits: limits,
             counters: StoreCounters())
@@ -64,17 +66,32 @@ package final class PostgresImport: Sendable {
         var copied: [Table] = []
         _ = try database.write { transaction in
             guard let target = transaction as? PostgresTransaction else { return }
-            // The server sees long statements, and pauses while the source is read.
-            for name in ["statement_timeout", "idle_in_transaction_session_timeout"] {
-                try target.run("SET LOCAL \(name) = 0", [])
+            // The server sees long statements, and pauses while the source is read. If this machine is lost, the server
+            // notices, and does not hold its locks for hours.
+            for setting in [
+                "statement_timeout = 0", "idle_in_transaction_session_timeout = '120s'", "tcp_keepalives_idle = 10",
+                "tcp_keepalives_interval = 5", "tcp_keepalives_count = 6",
+            ] {
+                try target.run("SET LOCAL \(setting)", [])
             }
             let tables = try PostgresTable.all(target)
-            for table in tables where table.name != "meta" { try table.checkEmpty(target) }
+            for table in tables where try table.name != "meta" && !table.isEmpty(target) {
+                throw StorageError.failed(
+                    """
+                    \(place) has rows in its table `\(table.name)`: name a database that no server has used, or remove \
+                    its rows with `DROP SCHEMA \(PostgresSchema.name) CASCADE`
+                    """)
+            }
             try target.run("DELETE FROM meta", [])
             for table in tables {
-                let rows = try table.load(from: source, into: target, wait: Self.wait)
-                try table.compare(source, target, rows: rows, wait: Self.wait)
-                copied.append(Table(name: table.name, rows: rows))
+                do {
+                    let rows = try table.load(from: source, into: target, wait: Self.wait)
+                    try table.compare(source, target, rows: rows, wait: Self.wait)
+                    copied.append(Table(name: table.name, rows: rows))
+                } catch {
+                    let words = (error as? PostgresError)?.words ?? "\(error)"
+                    throw StorageError.failed("the table `\(table.name)` cannot be copied to \(place): \(words)")
+                }
                 report(copied[copied.count - 1])
             }
             try target.run("INSERT INTO meta VALUES (?, ?)", [.text(Self.markName), .int(mark)])

@@ -16,9 +16,9 @@ package struct PostgresInspection: Sendable {
     package var unsafeSettings: [String] = []
     /// Reason why the given keys do not open its tokens.
     package var tokenKeys: TokenKeyProblem?
-    /// Number of standbys that commits wait for now, and `true` if the server's settings name one. The number is `nil`
-    /// if the user may not see them.
-    package var standbys: (count: Int?, areNamed: Bool) = (nil, false)
+    /// Number of synchronous standbys that are connected, or `nil` if the user may not see them. Number that a commit
+    /// waits for, by the server's settings.
+    package var standbys: (count: Int?, needed: Int) = (nil, 0)
     /// Time between a question and its answer.
     package var roundTrip = Duration.zero
     /// Time in milliseconds by which the server's clock is ahead of the given time.
@@ -46,13 +46,22 @@ package struct PostgresInspection: Sendable {
             }
             // The answer was made at some time between the two.
             clockAhead = now - (before + milliseconds()) / 2
-            // The statement is prepared, so this asks the server once.
-            let start = ContinuousClock.now
-            try transaction.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", []) { _ in }
-            roundTrip = .now - start
-            try transaction.query("SELECT current_setting('synchronous_standby_names') <> ''", []) {
-                standbys.areNamed = $0.number == 1
-            }
+            // The statement is prepared, so each asks the server once. The fastest counts: others may have had to wait.
+            roundTrip =
+                try (0..<3).map { _ in
+                    let start = ContinuousClock.now
+                    try transaction.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", []) { _ in }
+                    return .now - start
+                }.min() ?? .zero
+            // `ANY 2 (a, b)`, `FIRST 1 (a, b)`, `1 (a, b)` or names alone
+            // (https://www.postgresql.org/docs/15/runtime-config-replication.html).
+            try transaction.query(
+                """
+                SELECT CASE WHEN names = '' THEN 0
+                    ELSE coalesce(substring(names FROM '^[^(]*?([0-9]+)[[:space:]]*[(]')::bigint, 1) END
+                FROM current_setting('synchronous_standby_names') AS names
+                """, []
+            ) { standbys.needed = Int($0.number) }
             // Without the role `pg_monitor`, a user sees that there are replicas, and nothing of their state.
             try transaction.query(
                 """

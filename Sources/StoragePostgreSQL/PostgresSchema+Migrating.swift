@@ -40,6 +40,7 @@ extension PostgresSchema {
         do {
             _ = try setting(first, "SELECT set_config('islet.session', ?, false)", [.text(mark)])
             let second = try server.connect(for: server.limits.opening)
+            first.deadline = .now + server.limits.opening
             for (session, expected) in [(second, ""), (first, mark)] {
                 let found = try setting(session, "SELECT coalesce(current_setting('islet.session', true), '')", [])
                 guard found == expected else { throw PostgresServer.sharesSessions }

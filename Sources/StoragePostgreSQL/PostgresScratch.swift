@@ -17,12 +17,14 @@ package struct PostgresScratch: Sendable {
         name = "islet_scratch_\(UInt32.random(in: 0 ... .max))"
         guard var parts = URLComponents(string: url) else { throw .cannotOpen("\(server.place) is no URL") }
         parts.path = "/\(name)"
+        // This parameter would win.
+        parts.queryItems = parts.queryItems?.filter { $0.name != "dbname" }
         self.url = parts.string ?? url
         try run("CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0")
     }
 
-    /// Removes the database. Nothing may be connected to it.
-    package func remove() throws(StorageError) { try run("DROP DATABASE \(name)") }
+    /// Removes the database, and ends connections to it.
+    package func remove() throws(StorageError) { try run("DROP DATABASE \(name) WITH (FORCE)") }
 
     private func run(_ statement: String) throws(StorageError) {
         do {

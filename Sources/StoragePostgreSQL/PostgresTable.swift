@@ -60,14 +60,12 @@ struct PostgresTable {
         }
     }
 
-    func checkEmpty(_ transaction: PostgresTransaction) throws {
+    func isEmpty(_ transaction: PostgresTransaction) throws -> Bool {
         var hasRows = false
         try transaction.query("SELECT count(*) FROM (SELECT 1 FROM \(quoted(name)) LIMIT 1) AS first", []) {
             hasRows = $0.number > 0
         }
-        if hasRows {
-            throw StorageError.failed("its table `\(name)` has rows: name a database that no server has used")
-        }
+        return !hasRows
     }
 
     private func quoted(_ name: String) -> String { "\"\(name)\"" }
@@ -111,7 +109,7 @@ struct PostgresTable {
 
     /// Compares all rows with those of the source.
     ///
-    /// - Throws: `StorageError.failed` if a row differs or is missing.
+    /// - Throws: `SQLError` if a row differs or is missing.
     func compare(
         _ source: any SQLTransaction, _ target: PostgresTransaction, rows: Int, wait: Duration
     ) throws {
@@ -127,8 +125,7 @@ struct PostgresTable {
             target.session.deadline = .now + wait
             try target.query("FETCH \(Self.rowsPerFetch) FROM \(cursor)", []) { append($0, to: &found) }
             guard found == expected else {
-                throw StorageError.failed(
-                    "the table `\(name)` differs after copying, in the \(count) rows after row \(total)")
+                throw SQLError(.corrupt, "rows differ after copying, among the \(count) after row \(total)")
             }
             total += count
             expected.removeAll(keepingCapacity: true)
@@ -141,7 +138,7 @@ struct PostgresTable {
         }
         // Also finds rows that the source does not have.
         try check()
-        guard total == rows else { throw StorageError.failed("the table `\(name)` changed while it was copied") }
+        guard total == rows else { throw SQLError(.other, "it changed meanwhile") }
         try target.run("CLOSE \(cursor)", [])
     }
 

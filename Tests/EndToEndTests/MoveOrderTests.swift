@@ -47,7 +47,7 @@ struct MoveOrderTests {
 
             // With the former configuration no server starts.
             let refusal = await #expect(throws: DemoFailure.self) { try await stage.startServer(within: .seconds(60)) }
-            #expect(refusal?.description.contains("it was moved to postgres://") == true)
+            #expect(refusal?.description.contains("its rows are in postgres://") == true)
             try await stage.startServer(environment, within: .seconds(60))
             try await Self.shows("ready", stage)
             try await Self.set("picked_up", stage, revision: 3)

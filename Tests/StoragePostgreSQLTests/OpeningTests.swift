@@ -28,11 +28,25 @@ struct OpeningTests {
         #expect(!words.contains("verysecret"))
     }
 
-    @Test(arguments: ["postgres://[", "postgres://db.example.com:port/x", "postgres://u:pw@h/x?no_such=1"])
+    @Test(arguments: [
+        "postgres://[", "postgres://db.example.com:port/x", "postgres://u:pw@h/x?no_such=1", "postgres://u:100%pw@h/x",
+        "postgres://u:pw@[::1/x", "postgres://h/x?password=100%pw",
+    ])
     func `a URL that libpq does not understand is refused`(url: String) throws {
         let words = "\(try #require(problem(url)))"
         #expect(words.contains("cannot") || words.contains("invalid") || words.contains("URI"), "\(words)")
         #expect(!words.contains("pw"))
+    }
+
+    @Test(arguments: [
+        ("postgres://islet:pw@db.example.com/shop", "postgres://db.example.com/shop"),
+        ("postgres://islet:p@w/x@a:1,b:2/shop?sslmode=require", "postgres://a:1,b:2/shop"),
+        ("postgres://db/islet?user=islet@corp&password=pw", "postgres://db/islet"),
+        ("postgres://islet@/shop?host=/run/pg", "postgres:///run/pg/shop"),
+        ("postgresql://localhost", "postgres://localhost"), ("shop", "the PostgreSQL database"),
+    ])
+    func `a database is named by its hosts, and never with a password`(url: String, place: String) {
+        #expect(PostgresInspection.place(of: url) == place)
     }
 
     @Test func `a database that does not exist is named`() throws {
@@ -117,7 +131,7 @@ struct OpeningTests {
         defer { store.close() }
         try await store.insertKey(Self.key("a"))
         let look = PostgresInspection(of: url, tokenKeys: .given(.fresh(), name: "RING")) { 0 }
-        #expect(look.standbys.areNamed && look.standbys.count == 1 && look.roundTrip > .zero)
+        #expect(look.standbys.needed == 1 && look.standbys.count == 1 && look.roundTrip > .zero)
         // Clearing the setting would let commits through without a warning.
         try Self.run("ALTER SYSTEM SET synchronous_standby_names = ''", url)
         try Self.run("SELECT pg_reload_conf()", url)

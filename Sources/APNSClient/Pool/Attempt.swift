@@ -7,8 +7,8 @@ import APNSModel
 final class PendingBatch: Sendable {
     typealias Completion = @Sendable (Int, Result<PushAnswer, PushFailure>) -> Void
 
-    // A checked one costs an allocation. In debug builds, a push with two results therefore ends the process, and in
-    // others it damages memory.
+    // A checked one costs an allocation, so only debug builds have it: there a push with two results ends the process.
+    // In other builds it would damage memory.
     #if DEBUG
         typealias Continuation = CheckedContinuation<Result<PushAnswer, PushFailure>, Never>
     #else

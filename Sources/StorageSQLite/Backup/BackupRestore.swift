@@ -67,10 +67,19 @@ package struct BackupRestore: Sendable {
         var summary = try BackupError.translating(source) {
             try prepare(temporary, startsAreKnown: startsAreKnown, at: now)
         }
-        if FileSteps.exists(path) { summary.withdrawn = try withdraw(temporary, at: now) }
+        // What was withdrawn after a move is elsewhere.
+        if FileSteps.exists(path), !isMoved(path) { summary.withdrawn = try withdraw(temporary, at: now) }
         try BackupError.translating(path) { try FileSteps.sync(temporary) }
         summary.kept = try swap(temporary, at: now)
         return summary
+    }
+
+    private func isMoved(_ path: String) -> Bool {
+        guard let database = try? DatabaseQueue(path: path, configuration: BackupCopy.configuration) else {
+            return false
+        }
+        defer { try? database.close() }
+        return (try? database.read(MoveMark.of)) != nil
     }
 
     /// Copies the backup with its WAL, if there is one. A plain copy of a database's files is also a backup.
@@ -97,7 +106,7 @@ package struct BackupRestore: Sendable {
         try copy.read { db in try DatabaseKind.quickCheck(db, source) }
         try Schema.migrator.migrate(copy)
         let summary = try copy.write { db in
-            let madeAt = min(try madeAt(db) ?? now, now)
+            let madeAt = min(try MoveMark.of(db)?.at ?? madeAt(db) ?? now, now)
             let changes = try BackupSafety.apply(db, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
             try db.execute(sql: "DROP TABLE IF EXISTS \(BackupCopy.table)")
             // The restored file is the database again. Cards and alerts of the time elsewhere are assumed to exist.

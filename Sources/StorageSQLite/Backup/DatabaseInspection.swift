@@ -29,7 +29,7 @@ package struct DatabaseInspection: Sendable, Equatable {
     package var isServed = false
     /// The reason why the database cannot be opened or read.
     package var problem: String?
-    /// The place that its rows have moved to, or `nil` if they are here.
+    /// The place that its rows move to, or `nil` if they are here.
     package var moved: MoveMark?
     package var schema: Schema = .current
     package var integrity: Integrity = .notChecked
@@ -72,7 +72,6 @@ package struct DatabaseInspection: Sendable, Equatable {
         }
         let queue = try DatabaseQueue(path: path, configuration: BackupCopy.configuration)
         defer { try? queue.close() }
-        moved = try queue.read(MoveMark.of)
         let isSmall = bytes <= Self.largestCheck
         tokenKeys = try queue.read { db in
             guard try db.tableExists("token_key") else { return nil }
@@ -86,6 +85,7 @@ package struct DatabaseInspection: Sendable, Equatable {
                 case .known:
                     try StorageSQLite.Schema.migrator.hasCompletedMigrations(db) ? .current : .older
                 }
+            if kind == .current || kind == .older { moved = try MoveMark.of(db) }
             guard isSmall else { return (kind, .notChecked) }
             do {
                 try DatabaseKind.quickCheck(db, path)

@@ -12,13 +12,14 @@ struct Move: ParsableCommand {
             The server must be stopped, and no server may have used the PostgreSQL database yet. `storage` and \
             `tokenKeys` are those that the server will use: the keys must open the tokens of the file, so name the \
             ring that lies beside it, or a copy of that ring. All rows are copied in one transaction and compared one \
-            by one, then the file is marked, and no server starts with it any more. After a failure both databases are \
-            as they were. To go back later, restore a backup or a copy of the file with `islet restore`.
+            by one, then the file is marked, and no server starts with it any more. After a failure no row has moved. \
+            To go back later, restore a backup or a copy of the file with `islet restore`.
             """)
 
     @OptionGroup var file: ConfigurationOption
     @Argument(help: "The file to move.", completion: .file()) var source: String
-    @Flag(help: "An earlier move of the file failed without saying so: its target is empty.") var again = false
+    @Flag(help: "Moves although an earlier move has marked the file: that move did not reach the database.")
+    var again = false
     @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
@@ -34,7 +35,7 @@ struct Move: ParsableCommand {
             let move = DatabaseMove(
                 from: source, to: url, needsStandby: settings.needsStandby, tokenKeys: settings.tokenKeys, again: again)
             let summary = try move.run(at: time.wall()) { table in
-                if !json { Output.line("\(table.name): \(Wording.count(table.rows, "row"))") }
+                if !json { Output.error("copied \(table.name): \(Wording.count(table.rows, "row"))") }
             }
             let seconds = Int(((time.monotonic() - start) / .seconds(1)).rounded(.up))
             let rows = summary.tables.reduce(0) { $0 + $1.rows }

@@ -26,7 +26,7 @@ extension Diagnosis {
         if look.standby == .none, needsStandby {
             findings.append(Finding(.databaseNoStandby, "\(place): its `synchronous_standby_names` is empty"))
         } else if look.standby == .away {
-            findings.append(Finding(.databaseStandbyAway, "\(place): it waits for a standby, and none is connected"))
+            findings.append(Finding(.databaseStandbyAway, "\(place): it waits for more standbys than are connected"))
         }
         if look.roundTrip > largeRoundTrip {
             let milliseconds = Int(look.roundTrip / .milliseconds(1))
@@ -78,7 +78,7 @@ extension Diagnosis {
 
     private static func trouble(_ look: DatabaseInspection, _ add: (Finding.ID, String) -> Void) {
         if let problem = look.problem { return add(.databaseUnreadable, problem) }
-        if let mark = look.moved { return add(.databaseMoved, "its rows are in \(mark.place) since \(mark.at)") }
+        if let mark = look.moved { return add(.databaseMoved, mark.description) }
         switch look.schema {
         case .current: break
         case .older: add(.databaseOlder, "it was written by an older version of islet")

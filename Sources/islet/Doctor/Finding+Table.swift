@@ -193,14 +193,14 @@ extension Finding.ID {
             .database, .failed, "`durability: twoSafe` is set, and the PostgreSQL server names no synchronous standby",
             "name the standby in the server's `synchronous_standby_names`: until then the server does not start"),
         .databaseStandbyAway: Entry(
-            .database, .failed, "the PostgreSQL server waits for a synchronous standby, and none is connected",
+            .database, .failed, "the PostgreSQL server waits for more synchronous standbys than are connected",
             "start the standby: no change returns without it"),
         .databaseSlow: Entry(
             .database, .warning, "the PostgreSQL server takes more than 10 ms to answer",
             "run it near the server: a change asks it several times, one after the other"),
         .databaseMoved: Entry(
-            .database, .failed, "the file's rows were moved to a PostgreSQL database (`islet move`)",
-            "set `storage` to that database; to serve the file again, restore a backup of it"),
+            .database, .failed, "the file's rows were moved, or a move began (`islet move`)",
+            "do what the detail says; to serve the file again, restore a backup or a copy of it"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

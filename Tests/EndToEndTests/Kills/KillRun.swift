@@ -44,8 +44,14 @@ struct KillRun: Sendable {
             try await waiting(for: person, order, until: "\(person) shows write \(writes), \(note)") {
                 let cards = try await stage.cards(on: person)
                 #expect(cards.count <= 1, "\(person): \(note)")
-                let view = try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/\(order.id)")
-                    .decode(ActivityView.self)
+                let view: ActivityView
+                do {
+                    view = try await stage.islet.callOnAnyConnection(.GET, "/v1/activities/\(order.id)")
+                        .decode(ActivityView.self)
+                } catch let refusal as JSONCaller.Refusal where refusal.status == 503 {
+                    // A node changes its role.
+                    return false
+                }
                 #expect(view.revision == writes, "\(order.id): \(note)")
                 guard let device = view.devices.first(where: { $0.user == person }) else { return false }
                 if cards.isEmpty {
@@ -78,6 +84,13 @@ struct KillRun: Sendable {
                 ] as JSONObject
             throw DemoFailure("\(failure.description): \(JSONValue.object(evidence))")
         }
+    }
+
+    /// Returns the number of people whose phone shows a card.
+    func shown(_ orders: [KillLoad.Order]) async throws -> Int {
+        var count = 0
+        for person in orders.flatMap(\.people) where try await !stage.cards(on: person).isEmpty { count += 1 }
+        return count
     }
 
     /// Checks that no phone got two starts.

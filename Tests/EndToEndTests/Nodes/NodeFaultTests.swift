@@ -43,6 +43,7 @@ import Testing
                         }
                         let fault = NodeFault.pick(&dice, of: count, isPair: nodes.hasStandby)
                         history.append("\(fault)")
+                        nodes.checkAllRun(run.note)
                         try await fault.happen(to: nodes)
                         _ = try? await stage.act("rotateUpdateToken", on: "a-\(1 + dice.roll(Self.orders))")
                     }
@@ -50,8 +51,11 @@ import Testing
                     try await group.waitForAll()
                 }
                 try await run.endFaults()
+                nodes.checkAllRun(run.note)
                 for order in orders { try await run.check(order) }
                 try await run.checkStarts()
+                // Starts of unknown fate are few.
+                #expect(try await run.shown(orders) >= Self.orders, run.note)
             } catch {
                 Issue.record("seed \(seed), \(count) nodes: \(history.joined(separator: ", ")): \(error)")
                 throw error
@@ -102,7 +106,11 @@ enum NodeFault: CustomStringConvertible {
 
     func happen(to nodes: Nodes) async throws {
         switch self {
-        case .killOwner: try await Self.kill(try await nodes.owner() ?? 0, of: nodes)
+        case .killOwner:
+            try await Waiting.until("a node owns the database", within: .seconds(60)) {
+                try await nodes.owner() != nil
+            }
+            try await Self.kill(try await nodes.owner() ?? 0, of: nodes)
         case .kill(let node): try await Self.kill(node, of: nodes)
         case .replace(let node):
             try await nodes.stop(node)

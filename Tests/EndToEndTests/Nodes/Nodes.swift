@@ -96,6 +96,12 @@ final class Nodes: @unchecked Sendable {
         try cluster.promoteStandby()
     }
 
+    /// Checks that no node has ended by itself.
+    func checkAllRun(_ note: Comment) {
+        #expect(stage.isServerRunning, note)
+        for (number, process) in processes { #expect(process.isRunning, "node \(number), \(note)") }
+    }
+
     func signal(_ number: Int, _ signal: Int32) {
         _ = Foundation.kill(processes[number]?.identifier ?? stage.serverProcess, signal)
     }

@@ -140,7 +140,9 @@ struct DiagnosisTests {
             $0.database?.needsStandby = true
         },
         Case(.database, .ok, "PostgreSQL 15.1") { $0.database?.server = server { $0.standby = .none } },
-        Case(.database, .failed, "none is connected") { $0.database?.server = server { $0.standby = .away } },
+        Case(.database, .failed, "more standbys than are connected") {
+            $0.database?.server = server { $0.standby = .away }
+        },
         Case(.database, .ok, "PostgreSQL 15.1, with a standby") {
             $0.database?.server = server { $0.standby = .connected }
         },
@@ -148,7 +150,8 @@ struct DiagnosisTests {
             $0.database?.server = server { $0.roundTrip = .milliseconds(40) }
         },
         Case(.database, .failed, "its rows are in postgres://db/islet since 2027") {
-            $0.database?.inspection.moved = MoveMark(to: "postgres://db/islet", at: UnixTime(seconds: 1_800_000_000))
+            $0.database?.inspection.moved = MoveMark(
+                to: "postgres://db/islet", at: UnixTime(seconds: 1_800_000_000), isComplete: true)
         },
         Case(.database, .ok, "its tables are made at the first start") { $0.database?.server = server { _ in } },
         Case(.database, .failed, "Connection refused") {
