@@ -11,19 +11,9 @@
     package struct DatabaseMove: Sendable {
         /// The result of a move.
         package struct Summary: Sendable, Equatable {
-            /// The tables that were copied; empty if the move had been completed before.
-            package var tables: [Table] = []
+            /// Number of rows by table; empty if the move had been completed before.
+            package var rows: [String: Int] = [:]
             package var wasComplete = false
-        }
-
-        /// A table with its number of rows.
-        package struct Table: Sendable, Equatable {
-            package let name: String
-            package let rows: Int
-
-            init(_ table: PostgresImport.Table) {
-                (name, rows) = (table.name, table.rows)
-            }
         }
 
         let source: String
@@ -57,9 +47,9 @@
         /// After an error no row has moved, except after `StorageError.commitUnknown`: then the file is marked, and
         /// another run finds out what became of this one.
         ///
-        /// - Parameter report: Called after each table.
+        /// - Parameter report: Called after each table, with its name and number of rows.
         package func run(
-            at now: UnixTime, report: (Table) -> Void = { _ in }
+            at now: UnixTime, report: (String, Int) -> Void = { _, _ in }
         ) throws(StorageError) -> Summary {
             let file = try DatabaseExport(path: source)
             defer { file.close() }
@@ -72,10 +62,10 @@
                     return Summary(wasComplete: true)
                 }
                 if let before { try check(before, database.place) }
-                let tables = try copy(file, database, before, now, report)
+                let rows = try copy(file, database, before, now, report)
                 // Without this, the next run finds out.
                 try? file.set(MoveMark(to: database.place, at: now, isComplete: true))
-                return Summary(tables: tables)
+                return Summary(rows: rows)
             } catch let error as StorageError {
                 throw error
             } catch {
@@ -105,27 +95,43 @@
 
         private func copy(
             _ file: DatabaseExport, _ database: PostgresImport, _ before: MoveMark?, _ now: UnixTime,
-            _ report: (Table) -> Void
-        ) throws -> [Table] {
+            _ report: (String, Int) -> Void
+        ) throws -> [String: Int] {
             let mark = MoveMark(to: database.place, at: now)
             do {
                 return try file.read { rows in
                     if let problem = try SQLStore.problem(of: tokenKeys, on: rows) {
                         throw StorageError.tokenKeys(problem)
                     }
-                    return try database.copy(from: rows, mark: now.milliseconds, report: { report(Table($0)) }) {
+                    return try database.copy(from: rows, mark: now.milliseconds, report: report) {
                         try file.set(mark, isUnchanged: true)
                         beforeCommit()
-                    }.map(Table.init)
+                    }
                 }
             } catch {
                 // Without the mark, it had not come to the commit.
-                guard let found = try? file.mark(), found == mark else { throw error }
-                if let error = error as? SQLError, error.kind == .rolledBack || error.kind == .conflict {
-                    try file.set(before)
-                    throw StorageError.failed("\(database.place): \(error)")
+                guard takeBack(mark, before, after: error, file) else {
+                    throw StorageError.commitUnknown("\(database.place): \(error). Run `islet move` again")
                 }
-                throw StorageError.commitUnknown("\(database.place): \(error). Run `islet move` again")
+                throw error
+            }
+        }
+
+        /// Takes the mark back if the move has certainly failed.
+        ///
+        /// - Returns: `false` if the file may be marked.
+        private func takeBack(
+            _ mark: MoveMark, _ before: MoveMark?, after error: any Error, _ file: DatabaseExport
+        ) -> Bool {
+            do {
+                guard try file.mark() == mark else { return true }
+                guard let error = error as? SQLError, error.kind == .rolledBack || error.kind == .conflict else {
+                    return false
+                }
+                try file.set(before)
+                return true
+            } catch {
+                return false
             }
         }
     }

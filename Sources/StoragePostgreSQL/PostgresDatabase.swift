@@ -161,13 +161,13 @@ struct PostgresServer: Sendable {
 
     func connect(for time: Duration) throws -> PostgresSession {
         do {
-            return try connectAnyhow(for: time)
+            return try openSession(for: time)
         } catch PostgresError.refused(let words) {
             throw PostgresError.refused(secrets.reduce(words) { $0.replacing($1, with: "…") })
         }
     }
 
-    private func connectAnyhow(for time: Duration) throws -> PostgresSession {
+    private func openSession(for time: Duration) throws -> PostgresSession {
         let session = try PostgresSession(
             [
                 ("dbname", url), ("application_name", name), ("client_encoding", "UTF8"),

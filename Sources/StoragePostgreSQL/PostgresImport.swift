@@ -6,12 +6,6 @@ package import StorageSQL
 /// The rows are copied as they are, in one transaction, and then compared one by one. So the database has either all
 /// rows or none.
 package final class PostgresImport: Sendable {
-    /// A table with its number of rows.
-    package struct Table: Sendable, Equatable {
-        package let name: String
-        package let rows: Int
-    }
-
     private let database: PostgresDatabase
 
     /// Time for the server to take or to return some rows.
@@ -56,16 +50,19 @@ package final class PostgresImport: Sendable {
     /// - Parameters:
     ///   - source: A read of that database.
     ///   - mark: A number that tells this move from others.
-    ///   - report: Called after each table.
+    ///   - report: Called after each table, with its name and number of rows.
     ///   - beforeCommit: Called when everything is copied and compared. If it throws, nothing is.
+    /// - Returns: Number of rows by table.
     /// - Throws: What `beforeCommit` throws, `StorageError.failed` if a table has rows or a row differs, or `SQLError`.
     ///   With an `SQLError` that is neither `rolledBack` nor `conflict`, nobody knows whether the rows are there.
     package func copy(
-        from source: any SQLTransaction, mark: Int64, report: (Table) -> Void, beforeCommit: () throws -> Void
-    ) throws -> [Table] {
-        var copied: [Table] = []
+        from source: any SQLTransaction, mark: Int64, report: (String, Int) -> Void, beforeCommit: () throws -> Void
+    ) throws -> [String: Int] {
+        var copied: [String: Int] = [:]
         _ = try database.write { transaction in
-            guard let target = transaction as? PostgresTransaction else { return }
+            guard let target = transaction as? PostgresTransaction else {
+                throw SQLError(.rolledBack, "the transaction is not PostgreSQL's")
+            }
             // The server sees long statements, and pauses while the source is read. If this machine is lost, the server
             // notices, and does not hold its locks for hours.
             for setting in [
@@ -87,12 +84,12 @@ package final class PostgresImport: Sendable {
                 do {
                     let rows = try table.load(from: source, into: target, wait: Self.wait)
                     try table.compare(source, target, rows: rows, wait: Self.wait)
-                    copied.append(Table(name: table.name, rows: rows))
+                    copied[table.name] = rows
+                    report(table.name, rows)
                 } catch {
                     let words = (error as? PostgresError)?.words ?? "\(error)"
                     throw StorageError.failed("the table `\(table.name)` cannot be copied to \(place): \(words)")
                 }
-                report(copied[copied.count - 1])
             }
             try target.run("INSERT INTO meta VALUES (?, ?)", [.text(Self.markName), .int(mark)])
             try target.query(

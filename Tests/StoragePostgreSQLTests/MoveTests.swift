@@ -25,7 +25,7 @@ struct MoveTests {
                 store.close()
                 let url = try TemporaryDatabase.makeEmpty()
                 let summary = try files.move(to: url).run(at: Sample.now)
-                #expect(summary.tables.contains { $0.name == "activity" && $0.rows > 0 })
+                #expect(summary.rows["activity", default: 0] > 0)
                 life.pair.engine = try SQLStore(postgres: url, tokenKeys: files.keys)
                 defer { life.pair.engine.close() }
                 try await life.live(steps: 30)
@@ -162,7 +162,7 @@ struct MoveTests {
             struct Full: Error {}
             #expect(throws: Full.self) {
                 try file.read { rows in
-                    try target.copy(from: rows, mark: 1, report: { _ in }, beforeCommit: { throw Full() })
+                    try target.copy(from: rows, mark: 1, report: { _, _ in }, beforeCommit: { throw Full() })
                 }
             }
             target.close()
@@ -212,8 +212,8 @@ struct MoveTests {
             let beside = try SQLStore(path: files.database, access: .administration)
             defer { beside.close() }
             let error = #expect(throws: StorageError.self) {
-                try files.move(to: url).run(at: Sample.now) { table in
-                    guard table.name == "activity" else { return }
+                try files.move(to: url).run(at: Sample.now) { table, _ in
+                    guard table == "activity" else { return }
                     _ = try? beside.database.write {
                         try $0.run("UPDATE meta SET value = 7 WHERE name = 'user_walk'", [])
                     }

@@ -34,17 +34,19 @@ struct Move: ParsableCommand {
             let start = time.monotonic()
             let move = DatabaseMove(
                 from: source, to: url, needsStandby: settings.needsStandby, tokenKeys: settings.tokenKeys, again: again)
-            let summary = try move.run(at: time.wall()) { table in
-                if !json { Output.error("copied \(table.name): \(Wording.count(table.rows, "row"))") }
+            let summary = try move.run(at: time.wall()) { table, rows in
+                if !json { Output.error("copied \(table): \(Wording.count(rows, "row"))") }
             }
             let seconds = Int(((time.monotonic() - start) / .seconds(1)).rounded(.up))
-            let rows = summary.tables.reduce(0) { $0 + $1.rows }
+            let rows = summary.rows.values.reduce(0, +)
             if json {
                 return Output.json([
                     "database": .string(settings.database.description), "wasComplete": .bool(summary.wasComplete),
                     "rows": .number(JSONNumber(rows)),
                     "tables": .object(
-                        summary.tables.reduce(into: [:]) { $0[$1.name] = .number(JSONNumber($1.rows)) }),
+                        summary.rows.sorted { $0.key < $1.key }.reduce(into: [:]) {
+                            $0[$1.key] = .number(JSONNumber($1.value))
+                        }),
                 ])
             }
             guard !summary.wasComplete else {
