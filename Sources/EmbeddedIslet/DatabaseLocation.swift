@@ -4,7 +4,14 @@ package import StorageSQL
 import StorageSQLite
 
 #if PostgreSQL
-    import StoragePostgreSQL
+    package import StoragePostgreSQL
+#endif
+
+#if PostgreSQL
+    package typealias DatabaseNode = PostgresNode
+#else
+    /// A process among several on a database: there are none without PostgreSQL.
+    package enum DatabaseNode: Sendable {}
 #endif
 
 /// The place of a server's data. The rest of the program does not know which database it is.
@@ -54,10 +61,10 @@ package enum DatabaseLocation: Sendable, Equatable, CustomStringConvertible {
     ///   - tokenKeys: The source of the keys that seal tokens. With `nil`, a serving process uses the ring beside a
     ///     SQLite file, and any other works without tokens.
     ///   - needsStandby: `true` to refuse changes while PostgreSQL names no synchronous standby.
-    ///   - node: Number of this process among several on the database; `nil` if it is the only one.
+    ///   - node: This process among several on the database; `nil` if it is the only one.
     /// - Throws: `StorageError.cannotOpen` also if this build has no PostgreSQL, or if it is to be served without keys.
     package func open(
-        for use: Use, tokenKeys: TokenKeySource? = nil, needsStandby: Bool = false, node: Int64? = nil,
+        for use: Use, tokenKeys: TokenKeySource? = nil, needsStandby: Bool = false, node: DatabaseNode? = nil,
         faultPoints: FaultPoints = FaultPoints()
     ) throws(StorageError) -> SQLStore {
         switch self {
@@ -102,6 +109,8 @@ package struct DatabaseServerLook: Sendable {
     /// Time between a question and its answer.
     package var roundTrip = Duration.zero
     package var standby = Standby.unknown
+    /// Time since a server last assumed that the database was restored.
+    package var timeSinceRestore: Duration?
 
     /// The standby that the server's commits wait for.
     package enum Standby: Sendable {
@@ -131,6 +140,7 @@ extension DatabaseLocation {
             look.isServed = found.isServed
             look.bytes = found.bytes
             look.unsafeSettings = found.unsafeSettings
+            look.timeSinceRestore = found.restoreAssumed.map { .milliseconds(time().milliseconds - $0) }
             look.clockAhead = .milliseconds(found.clockAhead)
             look.roundTrip = found.roundTrip
             if found.standbys.needed == 0 {
@@ -160,6 +170,34 @@ extension DatabaseLocation {
             return try result.get()
         #else
             throw StorageError.cannotOpen("this build of islet has no PostgreSQL")
+        #endif
+    }
+}
+
+extension DatabaseLocation {
+    /// Makes the rows of a PostgreSQL database safe, which were restored with its tools.
+    ///
+    /// - Parameter startsAreKnown: `true` if nothing was started since the backup.
+    /// - Throws: `StorageError.inUse` if a server runs, `.cannotOpen` if the database cannot be used.
+    package func assumeRestore(startsAreKnown: Bool) throws(StorageError) -> AssumedRestore {
+        #if PostgreSQL
+            guard case .postgres(let url) = self else { throw .cannotOpen("\(self) is a file") }
+            return try PostgresRestore(of: url).run(startsAreKnown: startsAreKnown)
+        #else
+            throw .cannotOpen("this build of islet has no PostgreSQL")
+        #endif
+    }
+
+    /// Brings the tables of a PostgreSQL database to this version, also beside a server of the version before.
+    ///
+    /// - Returns: Their version before, 0 if there were none, and now. `nil` for a file, which its server migrates.
+    package func migrate() throws(StorageError) -> (before: Int, now: Int)? {
+        #if PostgreSQL
+            guard case .postgres(let url) = self else { return nil }
+            let before = try PostgresMigration.run(url: url)
+            return (before, max(before, PostgresMigration.version))
+        #else
+            return nil
         #endif
     }
 }

@@ -215,7 +215,7 @@ public final class IsletServer: Service {
         try self.init(parts: parts, database: DatabaseLocation(configuration.database))
     }
 
-    package init(parts: ServerParts, database: DatabaseLocation, node: Int64? = nil) throws {
+    package init(parts: ServerParts, database: DatabaseLocation, node: DatabaseNode? = nil) throws {
         self.parts = parts
         client = try parts.makeClient()
         do throws(StorageError) {
@@ -224,6 +224,17 @@ public final class IsletServer: Service {
                 faultPoints: parts.faultPoints)
         } catch {
             throw Failure("\(error)")
+        }
+        if let restore = store.database.assumedRestore {
+            parts.logger.warning(
+                """
+                the database counts as restored: cards that may have been started and alerts that may have been given \
+                since its last change are not repeated. Have your backend set its activities again
+                """,
+                metadata: [
+                    "reason": "\(restore.reason)", "lastChange": "\(restore.madeAt)",
+                    "heldStarts": "\(restore.changes.starts)", "spentAlerts": "\(restore.changes.alerts)",
+                ])
         }
         if let made = store.madeTokenKeys {
             parts.logger.notice(

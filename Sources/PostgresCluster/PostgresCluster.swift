@@ -89,16 +89,38 @@ package final class PostgresCluster: Sendable {
             """
             "$programs/pg_basebackup" -h "$directory" -U islet -D standby -R -X stream --no-sync
             mkdir second
+            """)
+        try startStandby()
+        try run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try run("SELECT pg_reload_conf()")
+    }
+
+    /// Stops the standby, which then lacks what is committed until it is started again.
+    package func stopStandby() throws { try runScript("\"$programs/pg_ctl\" -D standby -m immediate -w stop") }
+
+    package func startStandby() throws { try start("standby", "second") }
+
+    /// Starts the first server again after a failover. It takes writes, as its successor does.
+    package func startFirst() throws { try start("data", ".") }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - data: Directory with its data, within this one.
+    ///   - socket: Directory of its socket.
+    private func start(_ data: String, _ socket: String) throws {
+        try runScript(
+            """
+            # A server that was killed has left them, and its number may be another process's by now.
+            rm -f \(data)/postmaster.pid \(socket)/.s.PGSQL.5432*
             # Foundation's Process waits until all its descriptors are closed, so the server gets none of them.
             (for file in /dev/fd/*; do
                 number=${file##*/}
                 [ "$number" -le 2 ] || eval "exec $number>&-"
             done
-            exec "$programs/pg_ctl" -D standby -l standby.log -w -t 50 \\
-                -o "-k $directory/second -c listen_addresses='' -c max_connections=200" start)
+            exec "$programs/pg_ctl" -D \(data) -l \(data).log -w -t 50 \\
+                -o "-k $directory/\(socket) -c listen_addresses='' -c max_connections=200" start)
             """)
-        try run("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        try run("SELECT pg_reload_conf()")
     }
 
     /// URL of a database of whichever server takes writes, for libpq.

@@ -13,14 +13,23 @@ enum PostgresFence {
         INSERT INTO writer VALUES ('*', 0, 0, 0)
         """
 
+    /// Columns by which changes are recognised that a failover or a restore has lost: the line of changes that the last
+    /// process wrote on, whether a standby had each transaction of the epoch, and the server's time of the last one.
+    static let lineage = """
+        ALTER TABLE writer ADD lineage text COLLATE "C", ADD on_standby boolean NOT NULL DEFAULT false,
+            ADD committed_at bigint NOT NULL DEFAULT 0
+        """
+
     static let function = """
-        CREATE FUNCTION fence(its_epoch bigint, its_group bigint, needs_standby bigint)
+        CREATE OR REPLACE FUNCTION fence(its_epoch bigint, its_group bigint, needs_standby bigint)
         RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
             IF needs_standby = 1 AND current_setting('synchronous_standby_names') = '' THEN
                 RAISE EXCEPTION 'the server names no synchronous standby' USING ERRCODE = 'IS002';
             END IF;
-            UPDATE writer SET last_group = its_group WHERE app = '*' AND epoch = its_epoch;
+            UPDATE writer SET last_group = its_group, committed_at = (extract(epoch FROM now()) * 1000)::bigint,
+                on_standby = on_standby AND current_setting('synchronous_standby_names') <> ''
+                WHERE app = '*' AND epoch = its_epoch;
             IF NOT FOUND THEN
                 RAISE EXCEPTION 'another process has taken the database over' USING ERRCODE = 'IS001';
             END IF;
@@ -36,22 +45,4 @@ enum PostgresFence {
     static let wait = "SELECT 1 FROM writer WHERE app = '*' FOR UPDATE"
     /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.
     static let look = "UPDATE writer SET looks = looks + 1 WHERE app = '*' AND epoch = ? RETURNING last_group"
-
-    /// Begins a new epoch, after which no transaction of an earlier one is committed.
-    ///
-    /// The process before may still send what it has claimed, for some seconds. That does no harm: its open flights are
-    /// rescued like those of a process that was lost.
-    static func takeOver(_ session: PostgresSession) throws -> Int64 {
-        var before: Int64?
-        let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
-        try session.send("BEGIN", PostgresParameters())
-        try transaction.query("SELECT epoch FROM writer WHERE app = '*' FOR UPDATE", []) { before = $0.number }
-        guard let before else { throw PostgresError.refused("the table `writer` has no row: restore a backup") }
-        let epoch = before + 1
-        try transaction.run(
-            "UPDATE writer SET epoch = ?, last_group = 0 WHERE app = '*'", [.int(epoch)])
-        try session.send("COMMIT", PostgresParameters())
-        try session.receive(isEnd: true)
-        return epoch
-    }
 }

@@ -25,8 +25,7 @@ package final class PostgresImport: Sendable {
         // A server that is busy with a checkpoint may not read for a while.
         limits.unacknowledged = Self.wait
         database = try PostgresDatabase(
-            url: url, access: .exclusive, node: nil, needsStandby: needsStandby, patience: .zero, limits: limits,
-            counters: StoreCounters())
+            url: url, access: .exclusive, needsStandby: needsStandby, limits: limits)
     }
 
     package func close() { database.close() }

@@ -14,6 +14,8 @@ package struct PostgresInspection: Sendable {
     package var bytes: Int64 = 0
     /// Settings with which a crash of the server loses or damages what was committed.
     package var unsafeSettings: [String] = []
+    /// Time of the last restore that a server has assumed, in milliseconds since 1970.
+    package var restoreAssumed: Int64?
     /// Reason why the given keys do not open its tokens.
     package var tokenKeys: TokenKeyProblem?
     /// Number of synchronous standbys that are connected, or `nil` if the user may not see them. Number that a commit
@@ -26,14 +28,14 @@ package struct PostgresInspection: Sendable {
 
     /// Returns host, port and database of a URL, without user and password.
     package static func place(of url: String) -> String {
-        PostgresServer(url: url, limits: PostgresLimits(), onStatement: {}).place
+        PostgresServer(url: url).place
     }
 
     /// Looks at a database.
     ///
     /// - Parameter milliseconds: This machine's time when asked, in milliseconds since 1970.
     package init(of url: String, tokenKeys source: TokenKeySource, time milliseconds: () -> Int64) {
-        let server = PostgresServer(url: url, limits: PostgresLimits(), onStatement: {})
+        let server = PostgresServer(url: url)
         do {
             let session = try server.connect(for: server.limits.opening)
             try PostgresSchema.check(session)
@@ -85,7 +87,12 @@ package struct PostgresInspection: Sendable {
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 """, [.int(PostgresLock.serving)]
             ) { isServed = $0.number > 0 }
-            if hasTables { tokenKeys = try SQLStore.problem(of: source, on: transaction) }
+            if hasTables {
+                try transaction.query("SELECT value FROM meta WHERE name = ?", [.text(PostgresTakeover.mark)]) {
+                    restoreAssumed = $0.number
+                }
+                tokenKeys = try SQLStore.problem(of: source, on: transaction)
+            }
             try session.receive(isEnd: true)
         } catch let error as PostgresError {
             problem = error.words

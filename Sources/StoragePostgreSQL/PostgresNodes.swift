@@ -32,6 +32,18 @@ package struct NodeSighting: Sendable, Hashable {
     }
 }
 
+/// This process among several on a database.
+package struct PostgresNode: Sendable {
+    /// Number that the process has chosen for its life.
+    package var number: Int64
+    package var memory: PostgresMemory
+
+    package init(number: Int64, memory: PostgresMemory = PostgresMemory()) {
+        self.number = number
+        self.memory = memory
+    }
+}
+
 /// The nodes of a database.
 package struct NodesSeen: Sendable, Hashable {
     /// The nodes that were heard of in the last ten minutes, by number.
@@ -73,8 +85,11 @@ package final class PostgresNodes {
             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         """
 
-    package init(of url: String, limits: PostgresLimits = PostgresLimits()) {
-        server = PostgresServer(url: url, limits: limits, onStatement: {})
+    /// - Parameter memory: Takes note of the last transaction at each look.
+    package init(
+        of url: String, limits: PostgresLimits = PostgresLimits(), memory: PostgresMemory = PostgresMemory()
+    ) {
+        server = PostgresServer(url: url, limits: limits, onStatement: {}, memory: memory)
     }
 
     /// Returns the name of the sessions of a node.
@@ -114,7 +129,12 @@ package final class PostgresNodes {
                         age: .milliseconds(max(row.number(1), 0)), silence: .milliseconds(max(row.number(2), 0)),
                         isOwner: holder == Self.sessionName(of: number)))
             }
+            var last: PostgresMemory.Commit?
+            try transaction.query("SELECT epoch, last_group FROM writer WHERE app = '*'", []) { row in
+                last = PostgresMemory.Commit(epoch: row.number(0), group: row.number(1))
+            }
             try session.receive(isEnd: true)
+            if let last { server.memory.saw(last, isOwn: false) }
             return NodesSeen(nodes: nodes, isServed: holder != nil)
         }
     }
@@ -167,7 +187,7 @@ package final class PostgresNodes {
     }
 
     private func usableSession() throws -> PostgresSession {
-        if let session, session.isUsable { return session }
+        if let session, session.isUsable, server.isCurrent(session) { return session }
         let new = try server.connect(for: server.limits.opening)
         try PostgresSchema.check(new)
         // Who is alive need not survive a crash, and must not wait for a standby.

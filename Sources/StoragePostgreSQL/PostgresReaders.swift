@@ -78,7 +78,7 @@ final class PostgresReaders: Sendable {
     /// - Throws: The error of a server that cannot be reached. The read has not been called.
     private func read(_ body: Read, _ idle: Idle?) throws -> Idle? {
         let own: Idle
-        if let idle, idle.session.isUsable {
+        if let idle, idle.session.isUsable, server.isCurrent(idle.session) {
             own = idle
         } else {
             own = Idle(session: try server.connect(for: server.limits.opening), texts: PostgresTransaction.Texts())

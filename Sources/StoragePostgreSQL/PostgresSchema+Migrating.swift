@@ -66,14 +66,25 @@ extension PostgresSchema {
 
     /// Migrates the tables to this version, one process at a time.
     ///
-    /// - Parameter mayChange: `false` beside a server, whose tables stay as they are.
-    static func migrate(_ session: PostgresSession, mayChange: Bool) throws {
+    /// A process that knows only the version before may go on meanwhile and afterwards, if `Migration.usableFrom`
+    /// allows it.
+    ///
+    /// - Parameters:
+    ///   - version: The version to migrate to.
+    ///   - mayChange: `false` for a command beside a server, for which the tables stay as they are.
+    /// - Returns: The version before; 0 if there were no tables.
+    @discardableResult
+    static func migrate(
+        _ session: PostgresSession, to version: Int = PostgresSchema.version, mayChange: Bool
+    ) throws -> Int {
+        var before = 0
         let connection = PostgresTransaction(session, PostgresTransaction.Texts())
         try session.send("BEGIN", PostgresParameters())
         do {
             try connection.query("SELECT pg_advisory_xact_lock(?)", [.int(PostgresLock.migrating)]) { _ in }
             let found = try foundVersion(connection)
-            guard found <= version else {
+            before = found
+            guard try found <= version || usableFrom(connection, found) <= version else {
                 throw PostgresError.refused(
                     "its tables were made by a newer version of islet: run that version, or restore a backup of this "
                         + "one")
@@ -81,9 +92,12 @@ extension PostgresSchema {
             if found < version {
                 guard mayChange else {
                     throw PostgresError.refused(
-                        "a server of an earlier version of islet serves it: replace that server first")
+                        "a server of an earlier version of islet serves it: run `islet migrate`, or replace that "
+                            + "server first")
                 }
-                for (index, migration) in migrations.enumerated().dropFirst(found) {
+                // Whoever waits for a table makes all later users of the table wait.
+                try connection.run("SET LOCAL lock_timeout = '\(longestWait)'", [])
+                for (index, migration) in migrations.prefix(version).enumerated().dropFirst(found) {
                     try apply(migration, number: index + 1, connection)
                 }
             }
@@ -95,6 +109,19 @@ extension PostgresSchema {
         }
         try session.send("COMMIT", PostgresParameters())
         try session.receive(isEnd: true)
+        return before
+    }
+
+    /// Time for which a step waits for other transactions to release a table.
+    private static let longestWait = "2s"
+
+    /// Returns the least version that a program must know to serve tables of a later version than its own.
+    private static func usableFrom(_ connection: PostgresTransaction, _ found: Int) throws -> Int {
+        var least = Int64(found)
+        try connection.query("SELECT usable_from FROM schema_version WHERE version = ?", [.int(Int64(found))]) {
+            least = $0.number
+        }
+        return Int(least)
     }
 
     /// Returns the version of the tables; 0 if there are none.
@@ -131,6 +158,11 @@ extension PostgresSchema {
                 """, [])
         }
         for statement in migration.statements { try connection.run(statement, []) }
-        try connection.run("INSERT INTO schema_version (version) VALUES (?)", [.int(Int64(number))])
+        guard number > 1 else {
+            return try connection.run("INSERT INTO schema_version (version) VALUES (1)", [])
+        }
+        try connection.run(
+            "INSERT INTO schema_version (version, usable_from) VALUES (?, ?)",
+            [.int(Int64(number)), .int(Int64(migration.usableFrom))])
     }
 }

@@ -12,22 +12,28 @@ enum PostgresSchema {
     struct Migration {
         /// The statements, one after the other.
         let statements: [String]
+        /// Least version of the tables that a program must know to serve them after this step.
+        let usableFrom: Int
 
         /// - Parameters:
         ///   - texts: Statements that end with a semicolon at the end of a line.
         ///   - functions: Functions, whose bodies contain semicolons.
-        init(_ texts: [String], functions: [String]) {
+        init(usableFrom: Int, _ texts: [String], functions: [String]) {
+            self.usableFrom = usableFrom
             statements = texts.flatMap { $0.split(separator: ";\n").map(String.init) } + functions
         }
     }
 
     static let migrations = [
         Migration(
+            usableFrom: 1,
             [
                 activities, phones, tokens, notifications, refreshes, records, functions, PostgresFence.table,
                 PostgresNodes.table,
             ],
-            functions: [PostgresFence.function])
+            functions: []),
+        // Sessions of a server of version 1 that runs meanwhile go on to call the function.
+        Migration(usableFrom: 1, [PostgresFence.lineage, versions], functions: [PostgresFence.function, json]),
     ]
 
     /// Version of the tables that this version of islet works with.
@@ -222,6 +228,14 @@ enum PostgresSchema {
         CREATE INDEX webhook_delivery_by_event ON webhook_delivery (seq);
         CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
         """)
+
+    private static let versions = "ALTER TABLE schema_version ADD usable_from bigint NOT NULL DEFAULT 1"
+
+    /// SQLite's function of this name, for the fields of an object.
+    private static let json = """
+        CREATE FUNCTION json_extract(text, text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+            AS 'SELECT $1::json ->> substr($2, 3)'
+        """
 
     /// Tables from arrays, under the names that the engine's statements use. The planner puts their bodies in place.
     private static let functions = """

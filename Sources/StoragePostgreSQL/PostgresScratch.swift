@@ -13,7 +13,7 @@ package struct PostgresScratch: Sendable {
     /// - Parameter url: A URL of libpq whose user may create databases.
     /// - Throws: `StorageError.cannotOpen` if the server cannot be reached, or refuses.
     package init(beside url: String) throws(StorageError) {
-        server = PostgresServer(url: url, limits: PostgresLimits(), onStatement: {})
+        server = PostgresServer(url: url)
         name = "islet_scratch_\(UInt32.random(in: 0 ... .max))"
         guard var parts = URLComponents(string: url) else { throw .cannotOpen("\(server.place) is no URL") }
         parts.path = "/\(name)"

@@ -35,6 +35,8 @@ final class PostgresSession {
     var deadline = ContinuousClock.now
     /// Counts a statement that is sent.
     let onStatement: @Sendable () -> Void
+    /// The line of changes that the server's rows belong to; `nil` if it does not say.
+    var lineage: PostgresLineage?
     /// `true` once the connection is of no further use.
     var isBroken = false
 

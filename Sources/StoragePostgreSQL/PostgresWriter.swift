@@ -37,6 +37,7 @@ final class PostgresWriter: Sendable {
                 throw error is PostgresError ? SQLError.of(any: error) : error
             }
             try commit(session)
+            if let epoch { server.memory.saw(PostgresMemory.Commit(epoch: epoch, group: group), isOwn: true) }
             return transaction.written
         }
     }
@@ -52,10 +53,14 @@ final class PostgresWriter: Sendable {
     }
 
     private func usableSession() throws -> PostgresSession {
-        if let session, session.isUsable { return session }
+        if let session, session.isUsable, server.isCurrent(session) { return session }
         session = nil
         do {
-            let new = try server.connect(for: server.limits.opening)
+            let new = try server.connect(for: server.limits.opening, comparing: true)
+            if let epoch {
+                new.deadline = .now + server.limits.commit
+                try PostgresTakeover(session: new, server: server).goOn(in: epoch)
+            }
             session = new
             return new
         } catch {
@@ -65,7 +70,7 @@ final class PostgresWriter: Sendable {
 
     private func tell(_ error: any Error) {
         guard case .answered(let answer)? = error as? PostgresError, answer.code == PostgresFence.ended else { return }
-        server.onFenced()
+        server.onLoss(.takenOver)
     }
 
     private func begin(_ session: PostgresSession) throws {

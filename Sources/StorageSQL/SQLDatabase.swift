@@ -1,3 +1,4 @@
+package import APNSModel
 package import LiveActivityStorage
 
 /// A database that the engine keeps its tables in.
@@ -27,9 +28,11 @@ package protocol SQLDatabase: Sendable {
     /// Locks the database against other processes with the same purpose; `nil` if one of them holds the lock.
     func lock(_ purpose: SQLLockPurpose) throws(StorageError) -> (any SQLLock)?
 
-    /// An element when another process has taken the database over, so that nothing can be written any more. For one
-    /// reader.
-    var losses: AsyncStream<Void> { get }
+    /// An element when nothing can be written any more. For one reader.
+    var losses: AsyncStream<DatabaseLoss> { get }
+
+    /// What was assumed when the database was opened, because it was restored or lacks changes; `nil` if nothing was.
+    var assumedRestore: AssumedRestore? { get }
 
     /// Ends all connections. Nothing may be running.
     func close()
@@ -37,7 +40,33 @@ package protocol SQLDatabase: Sendable {
 
 extension SQLDatabase {
     /// Nothing: the database of a file is locked as long as the process runs.
-    package var losses: AsyncStream<Void> { AsyncStream { _ in } }
+    package var losses: AsyncStream<DatabaseLoss> { AsyncStream { _ in } }
+
+    /// Nothing: `islet restore` makes a file safe.
+    package var assumedRestore: AssumedRestore? { nil }
+}
+
+/// The reason why a process can write nothing any more.
+package enum DatabaseLoss: Sendable {
+    /// Another process has taken the database over.
+    case takenOver
+    /// The database lacks changes that were committed. When it is opened again, it counts as restored.
+    case changesLost
+}
+
+/// A restore that a process has assumed, and made safe, when it opened a database.
+package struct AssumedRestore: Sendable {
+    /// Why it was assumed.
+    package var reason: String
+    /// Time of the last change in the database.
+    package var madeAt: UnixTime
+    package var changes: BackupSafety.Changes
+
+    package init(reason: String, madeAt: UnixTime, changes: BackupSafety.Changes) {
+        self.reason = reason
+        self.madeAt = madeAt
+        self.changes = changes
+    }
 }
 
 /// Work that only one process at a time may do.

@@ -4,6 +4,7 @@ import PostgresCluster
 import StorageSQL
 import StorageSQLite
 import Synchronization
+import Testing
 
 @testable import StoragePostgreSQL
 
@@ -15,6 +16,10 @@ enum TemporaryDatabase {
         let server = try cluster.get()
         try server.run("CREATE DATABASE made")
         try SQLStore(postgres: server.url("made"), tokenKeys: nil).close()
+        // A copy of a database that was served would count as restored.
+        let session = try PostgresServer(url: server.url("made")).connect(for: .seconds(10))
+        try session.send("UPDATE writer SET lineage = NULL", PostgresParameters())
+        try session.receive(isEnd: true)
         return "made"
     }
     /// Copies are made one at a time: nobody else may use the template meanwhile.
@@ -29,6 +34,17 @@ enum TemporaryDatabase {
         let name = "test\(lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)"
         try copying.withLock { try cluster.get().run("CREATE DATABASE \(name) TEMPLATE \(template.get())") }
         return try cluster.get().url(name, through: socket)
+    }
+
+    /// Copies a database that nobody uses, as a backup does, and returns the URL of the copy.
+    static func copy(_ url: String) throws -> String {
+        let original = try #require(URLComponents(string: url)).path.dropFirst()
+        let name = "test\(lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)"
+        // A connection that was closed ends a moment later.
+        try cluster.get().run(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '\(original)'")
+        try cluster.get().run("CREATE DATABASE \(name) TEMPLATE \(original)")
+        return try cluster.get().url(name)
     }
 
     /// Returns the URL of a new database without tables.

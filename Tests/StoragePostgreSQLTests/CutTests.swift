@@ -72,8 +72,9 @@ struct CutTests {
         let store = try SQLStore(postgres: url, tokenKeys: nil)
         defer { store.close() }
         try await Self.put(1, in: store)
-        let other = try PostgresServer(url: url, limits: PostgresLimits(), onStatement: {}).connect(for: .seconds(10))
-        _ = try PostgresFence.takeOver(other)
+        let server = PostgresServer(url: url)
+        let other = try server.connect(for: .seconds(10))
+        _ = try PostgresTakeover(session: other, server: server).run()
         do {
             try await Self.put(2, in: store)
             Issue.record("a commit of an ended epoch succeeded")

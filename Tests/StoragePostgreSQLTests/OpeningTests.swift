@@ -70,10 +70,10 @@ struct OpeningTests {
     @Test(.timeLimit(.minutes(1)))
     func `a process whose connections have ended writes nothing once the next has taken over`() async throws {
         let url = try TemporaryDatabase.make()
-        let lost = try SQLStore(postgres: url, node: 7, tokenKeys: nil)
+        let lost = try SQLStore(postgres: url, node: PostgresNode(number: 7), tokenKeys: nil)
         // Its connections end, and with them its lock. The process itself lives.
         try PostgresNodes(of: url).expel(7)
-        let next = try SQLStore(postgres: url, node: 8, tokenKeys: nil)
+        let next = try SQLStore(postgres: url, node: PostgresNode(number: 8), tokenKeys: nil)
         defer { next.close() }
         await #expect(throws: StorageError.self) { try await lost.insertKey(Self.key("a")) }
         // So it is told that it cannot serve any more.
@@ -154,7 +154,7 @@ struct OpeningTests {
         let register = PostgresNodes(of: url)
         // Before the first owner has made the tables.
         #expect(try register.look(as: Self.node(1)) == NodesSeen(nodes: [], isServed: false))
-        let store = try SQLStore(postgres: url, node: 2, tokenKeys: nil)
+        let store = try SQLStore(postgres: url, node: PostgresNode(number: 2), tokenKeys: nil)
         #expect(try register.look(as: Self.node(1)).nodes.map(\.isOwner) == [false])
         let seen = try PostgresNodes(of: url).look(as: Self.node(2))
         #expect(seen.nodes.map(\.number) == [1, 2] && seen.owner?.number == 2 && seen.isServed)
@@ -226,10 +226,33 @@ struct OpeningTests {
 
     @Test func `tables of a newer version are left alone`() throws {
         let url = try TemporaryDatabase.make()
-        try Self.run("INSERT INTO islet.schema_version VALUES (\(PostgresSchema.version + 1))", url)
+        try Self.run("INSERT INTO islet.schema_version (version, usable_from) VALUES (99, 99)", url)
         let words = "\(try #require(problem(url)))"
         #expect(words.contains("newer version of islet"))
         #expect(try Self.number("SELECT epoch FROM islet.writer", url) == 1, "it was not taken over")
+        // The next version may say that this one can still serve its tables.
+        try Self.run("UPDATE islet.schema_version SET usable_from = \(PostgresSchema.version) WHERE version = 99", url)
+        #expect(problem(url) == nil)
+        #expect(try Self.number("SELECT max(version) FROM islet.schema_version", url) == 99)
+    }
+
+    @Test func `tables of the version before are migrated beside its server, which goes on`() async throws {
+        let url = try TemporaryDatabase.makeEmpty()
+        let session = try Self.session(url)
+        try PostgresSchema.migrate(session, to: 1, mayChange: true)
+        #expect(try PostgresMigration.run(url: url) == 1)
+        #expect(try PostgresMigration.run(url: url) == PostgresSchema.version)
+        #expect(problem(url) == nil)
+        // Whoever has a table in use for long is not waited for.
+        let other = try TemporaryDatabase.makeEmpty()
+        let holder = try Self.session(other)
+        try PostgresSchema.migrate(holder, to: 1, mayChange: true)
+        try holder.send("BEGIN", PostgresParameters())
+        try holder.send("LOCK TABLE writer IN ACCESS SHARE MODE", PostgresParameters())
+        try holder.receive()
+        let error = #expect(throws: StorageError.self) { try PostgresMigration.run(url: other) }
+        #expect(error?.description.contains("lock timeout") == true, "\(error as Any)")
+        #expect(try Self.number("SELECT max(version) FROM islet.schema_version", other) == 1)
     }
 
     @Test func `a database whose texts are not UTF-8 is refused`() throws {
@@ -256,7 +279,7 @@ struct OpeningTests {
     // MARK: - Support
 
     private static func session(_ url: String) throws -> PostgresSession {
-        try PostgresServer(url: url, limits: PostgresLimits(), onStatement: {}).connect(for: .seconds(10))
+        try PostgresServer(url: url).connect(for: .seconds(10))
     }
 
     private static func run(_ statement: String, _ url: String) throws {

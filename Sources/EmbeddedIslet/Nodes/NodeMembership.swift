@@ -13,6 +13,7 @@
     struct NodeMembership: Service {
         let me: NodeSighting
         let url: String
+        let memory: PostgresMemory
         let desk: NodeDesk
         /// Elements for looks before the next beat.
         let looks: AsyncStream<Void>
@@ -25,7 +26,7 @@
         private let former = Former()
 
         func run() async throws {
-            let register = Register(url, threads)
+            let register = Register(PostgresNodes(of: url, memory: memory), threads)
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
                     let (beats, beat) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -126,8 +127,8 @@
             private let nodes: PostgresNodes
             private let threads: NIOThreadPool
 
-            init(_ url: String, _ threads: NIOThreadPool) {
-                nodes = PostgresNodes(of: url)
+            init(_ nodes: PostgresNodes, _ threads: NIOThreadPool) {
+                self.nodes = nodes
                 self.threads = threads
             }
 

@@ -12,7 +12,7 @@
 
         let parts: ServerParts
         let database: DatabaseLocation
-        let node: Int64
+        let node: DatabaseNode
         let commands: AsyncStream<Command>
         let role: NodeRole
         /// Threads for waiting on the database.

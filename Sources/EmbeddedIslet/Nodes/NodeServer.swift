@@ -61,14 +61,15 @@
             // One waits for the register, and one opens the database.
             let threads = NIOThreadPool(numberOfThreads: 2)
             threads.start()
+            let node = DatabaseNode(number: me.number)
             var serving = parts
             serving.companions = []
             serving.desk = desk
             let ownership = NodeOwnership(
-                parts: serving, database: .postgres(url: url), node: me.number, commands: commands.stream,
+                parts: serving, database: .postgres(url: url), node: node, commands: commands.stream,
                 role: role, threads: threads, logger: parts.logger, look: { looks.continuation.yield() })
             let membership = NodeMembership(
-                me: me, url: url, desk: desk, looks: looks.stream, tls: trust,
+                me: me, url: url, memory: node.memory, desk: desk, looks: looks.stream, tls: trust,
                 role: role, threads: threads, logger: parts.logger,
                 command: { commands.continuation.yield($0) })
             let listeners = NodeListeners(

@@ -1,6 +1,7 @@
 import APNSModel
 import GRDB
 import LiveActivityCore
+import StorageSQL
 
 /// Carries withdrawals over from the replaced database to the restored one. What was revoked since the backup stays
 /// revoked. The restored database grants nothing that the backup did not grant.
@@ -111,7 +112,7 @@ enum BackupInheritance {
         }
         // A dead token value is dead for every device.
         try db.execute(sql: "DELETE FROM main.token_owner WHERE dead_at IS NULL AND dk IN (SELECT dk FROM cut)")
-        try BackupSafety.forgetCards(db, on: "SELECT dk FROM cut", now: now)
+        try BackupSafety.forgetCards(SQLiteTransaction(db), on: "SELECT dk FROM cut", now: now)
         try db.execute(
             sql: """
                 UPDATE main.device SET signed_out_at = ?, credentials = NULL WHERE dk IN (SELECT dk FROM cut)

@@ -107,7 +107,8 @@ package struct BackupRestore: Sendable {
         try Schema.migrator.migrate(copy)
         let summary = try copy.write { db in
             let madeAt = min(try MoveMark.of(db)?.at ?? madeAt(db) ?? now, now)
-            let changes = try BackupSafety.apply(db, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
+            let changes = try BackupSafety.apply(
+                SQLiteTransaction(db), madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
             try db.execute(sql: "DROP TABLE IF EXISTS \(BackupCopy.table)")
             // The restored file is the database again. Cards and alerts of the time elsewhere are assumed to exist.
             try MoveMark.set(nil, db)

@@ -32,6 +32,10 @@ extension Diagnosis {
             let milliseconds = Int(look.roundTrip / .milliseconds(1))
             findings.append(Finding(.databaseSlow, "\(place): it answers after \(milliseconds) ms"))
         }
+        if let time = look.timeSinceRestore, time < recentRestore {
+            findings.append(
+                Finding(.databaseRestored, "\(place): \(Int(time / .seconds(60))) minutes ago it counted as restored"))
+        }
         if let problem = look.tokenKeys {
             findings.append(Finding(.databaseTokenKeys, "\(place): \(problem)"))
         }
@@ -43,6 +47,9 @@ extension Diagnosis {
         let standby = look.standby == .connected ? ", with a standby" : ""
         return [Finding(.databaseServerGood, "\(place): \(look.version)\(standby), \(tables)")]
     }
+
+    /// Time for which a restore is of interest. Until then, a server has pushed or ended what it knew.
+    private static let recentRestore = Duration.seconds(86_400)
 
     /// Maximum time for an answer to a question. A change takes some five.
     private static let largeRoundTrip = Duration.milliseconds(10)

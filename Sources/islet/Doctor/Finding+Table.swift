@@ -28,6 +28,7 @@ extension Finding {
         case databaseStandbyAway = "database-standby-away"
         case databaseSlow = "database-slow"
         case databaseMoved = "database-moved"
+        case databaseRestored = "database-restored"
 
         case contractGood = "contract-good"
         case contractDrift = "contract-drift"
@@ -201,6 +202,11 @@ extension Finding.ID {
         .databaseMoved: Entry(
             .database, .failed, "the file's rows were moved, or a move began (`islet move`)",
             "do what the detail says; to serve the file again, restore a backup or a copy of it"),
+        .databaseRestored: Entry(
+            .database, .warning,
+            "less than a day ago, the PostgreSQL database was restored, or a failover lost its last changes",
+            "have your backend set its activities again: phones may show older states until then "
+                + "(docs/operating/backup.md, \"What the server assumes after a restore\")"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

@@ -33,7 +33,7 @@ enum Arrows {
             "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "StoragePostgreSQL": [
-            "CLibPQ", "StorageSQL", "LiveActivityStorage", "Dispatch", "Foundation", "Synchronization",
+            "CLibPQ", "StorageSQL", "LiveActivityStorage", "APNSModel", "Dispatch", "Foundation", "Synchronization",
         ],
         "PostgresCluster": ["Foundation"],
         "PeerIdentity": ["NIOCore", "NIOTLS", "NIOSSL"],

@@ -1,0 +1,160 @@
+import APNSModel
+import StorageSQL
+
+/// Takes the database over, and recognises changes that it has lost.
+///
+/// A failover to an asynchronous standby loses the last changes, and a restore those since the backup. Among them may
+/// be starts and alerts that phones have got. So such a database is made safe as `BackupSafety` says.
+struct PostgresTakeover {
+    let session: PostgresSession
+    let server: PostgresServer
+
+    /// The row of `writer`.
+    struct Row {
+        var last: PostgresMemory.Commit
+        /// Text of the line of changes that the last process wrote on; `nil` if none has served these tables yet.
+        var lineage: String?
+        /// `true` if a standby had each transaction of the last epoch before it was answered.
+        var isOnStandby = false
+        /// Server's time of the last transaction, in milliseconds since 1970.
+        var committedAt: Int64 = 0
+        /// Server's time.
+        var now: Int64 = 0
+    }
+
+    /// An order of an operator about the rows.
+    enum Order {
+        /// The rows were restored.
+        case restored(startsAreKnown: Bool)
+    }
+
+    /// Step between the epochs before and after a loss. Processes that took the lost database over may have begun some
+    /// epochs in between.
+    private static let epochsLost: Int64 = 1_000_000
+    /// Least step between the numbers of events before and after a loss, and its part for each second of it. Both are
+    /// more than a server can tell.
+    private static let eventsLost: (least: Int64, perSecond: Int64) = (1 << 20, 10_000)
+
+    /// Begins a new epoch, after which no transaction of an earlier one is committed.
+    ///
+    /// The process before may still send what it has claimed, for some seconds. That does no harm: its open flights are
+    /// rescued like those of a process that was lost.
+    ///
+    /// - Returns: The epoch, and the restore that was assumed.
+    func run(_ order: Order? = nil) throws -> (epoch: Int64, restore: AssumedRestore?) {
+        try session.send("BEGIN", PostgresParameters())
+        guard let row = try read() else {
+            throw PostgresError.refused("the table `writer` has no row: restore a backup")
+        }
+        var restore: AssumedRestore?
+        var epoch = row.last.epoch + 1
+        var startsAreKnown = false
+        if case .restored(let areKnown)? = order { startsAreKnown = areKnown }
+        let reason = order == nil ? Self.loss(row, here: session.lineage, server.memory) : "`islet restore` was run"
+        if let reason {
+            epoch += Self.epochsLost
+            restore = try assumeRestore(row, reason, startsAreKnown: startsAreKnown)
+        }
+        try transaction.run(
+            """
+            UPDATE writer SET epoch = ?, last_group = 0, committed_at = ?, lineage = coalesce(?, lineage),
+                on_standby = current_setting('synchronous_standby_names') <> ''
+            WHERE app = '*'
+            """, [.int(epoch), .int(row.now), session.lineage.map { .text($0.text) } ?? .null])
+        session.deadline = .now + server.limits.opening
+        try commit()
+        server.memory.restart(at: PostgresMemory.Commit(epoch: epoch, group: 0))
+        return (epoch, restore)
+    }
+
+    /// Goes on in an epoch on a new connection, which may lead to another server than the one before.
+    ///
+    /// - Throws: `SQLError` if the server lacks changes that were committed. The database is then marked, and counts as
+    ///   restored when it is opened again.
+    func goOn(in epoch: Int64) throws {
+        try session.send("BEGIN", PostgresParameters())
+        guard let row = try read(), row.last.epoch == epoch else { return try commit() }
+        let isLost = server.memory.ownCommit.map { row.last < $0 } ?? false
+        let lineage = isLost ? PostgresLineage.broken : session.lineage?.text ?? row.lineage
+        if lineage != row.lineage {
+            try transaction.run(
+                "UPDATE writer SET lineage = ? WHERE app = '*'", [lineage.map(SQLArgument.text) ?? .null])
+        }
+        try commit()
+        guard isLost else { return }
+        server.onLoss(.changesLost)
+        throw SQLError(.other, "the database lacks changes that were committed: a failover or a restore has lost them")
+    }
+
+    private var transaction: PostgresTransaction { PostgresTransaction(session, PostgresTransaction.Texts()) }
+
+    /// Waits until no other transaction is open, and reads the row.
+    private func read() throws -> Row? {
+        var row: Row?
+        try transaction.query(
+            """
+            SELECT epoch, last_group, committed_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, lineage,
+                on_standby
+            FROM writer WHERE app = '*' FOR UPDATE
+            """, []
+        ) { cursor in
+            row = Row(
+                last: PostgresMemory.Commit(epoch: cursor.number(0), group: cursor.number(1)),
+                lineage: cursor.isNull(4) ? nil : cursor.text(4), isOnStandby: cursor.number(5) == 1,
+                committedAt: cursor.number(2), now: cursor.number(3))
+        }
+        return row
+    }
+
+    private func commit() throws {
+        try session.send("COMMIT", PostgresParameters())
+        try session.receive(isEnd: true)
+    }
+
+    // MARK: - Losses
+
+    /// Returns why the rows may lack changes, or `nil` if they are known to be complete.
+    ///
+    /// - Parameter here: The line of changes of the server; `nil` if it does not say.
+    static func loss(_ row: Row, here: PostgresLineage?, _ memory: PostgresMemory) -> String? {
+        if let known = memory.commit, row.last < known {
+            return "the database lacks changes that were committed: a failover or a restore has lost them"
+        }
+        guard let before = row.lineage, let here, before != here.text else { return nil }
+        guard let before = PostgresLineage(before) else {
+            return "the process before found that changes were lost"
+        }
+        guard before.database == here.database else {
+            return "the rows were written to another server or database, and then copied"
+        }
+        // Nobody has written since this process's own last transaction, which is there.
+        if let own = memory.ownCommit, own.epoch == row.last.epoch { return nil }
+        // This process has seen a transaction shortly before, so the rows are no older ones that were restored. And the
+        // standby had every later transaction.
+        if row.isOnStandby, memory.commit != nil { return nil }
+        return "the server was promoted or recovered, and nobody knows whether the last changes are there"
+    }
+
+    private func assumeRestore(_ row: Row, _ reason: String, startsAreKnown: Bool) throws -> AssumedRestore {
+        let (madeAt, now) = (UnixTime(milliseconds: row.committedAt), UnixTime(milliseconds: row.now))
+        session.deadline = .now + server.limits.restoring
+        try transaction.run("SET LOCAL statement_timeout = 0", [])
+        let changes = try BackupSafety.apply(transaction, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
+        // No number is used twice. A reader of events is told of the gap.
+        let step = Self.eventsLost.least + max(row.now - row.committedAt, 0) / 1000 * Self.eventsLost.perSecond
+        try transaction.run("UPDATE meta SET value = value + ? WHERE name = 'event_seq'", [.int(step)])
+        try transaction.run(
+            """
+            INSERT INTO meta SELECT 'event_gap', value FROM meta WHERE name = 'event_seq'
+            ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value
+            """, [])
+        try transaction.run(
+            """
+            INSERT INTO meta VALUES ('\(Self.mark)', ?) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value
+            """, [.int(row.now)])
+        return AssumedRestore(reason: reason, madeAt: madeAt, changes: changes)
+    }
+
+    /// Name of the row of `meta` with the time of the last assumed restore, in milliseconds since 1970.
+    static let mark = "restore_assumed"
+}
