@@ -204,7 +204,7 @@ let package = Package(
             name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "StoragePostgreSQL",
-            dependencies: ["CLibPQ", "StorageSQL", "LiveActivityStorage", "ServerTrait"],
+            dependencies: ["CLibPQ", "StorageSQL", "LiveActivityStorage", "APNSModel", "ServerTrait"],
             swiftSettings: historied
         ),
         .target(

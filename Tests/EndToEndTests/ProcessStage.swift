@@ -5,13 +5,13 @@ import Foundation
 /// Runs a server and a simulator as processes, in a directory that is removed.
 func withStage(
     _ surroundings: DemoStage.Surroundings = DemoStage.Surroundings(), in folder: URL? = nil,
-    play: any Play = OrderPlay(), _ body: (DemoStage) async throws -> Void
+    play: any Play = OrderPlay(), executable: URL? = nil, _ body: (DemoStage) async throws -> Void
 ) async throws {
-    try await Turns.ofSystems.take { try await withStageNow(surroundings, in: folder, play, body) }
+    try await Turns.ofSystems.take { try await withStageNow(surroundings, in: folder, play, executable, body) }
 }
 
 private func withStageNow(
-    _ surroundings: DemoStage.Surroundings, in folder: URL?, _ play: any Play,
+    _ surroundings: DemoStage.Surroundings, in folder: URL?, _ play: any Play, _ executable: URL?,
     _ body: (DemoStage) async throws -> Void
 ) async throws {
     let directory =
@@ -19,7 +19,7 @@ private func withStageNow(
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let stage = try await DemoStage(
-        directory: directory, startGrace: "0s", executable: Executable.islet, play: play,
+        directory: directory, startGrace: "0s", executable: executable ?? Executable.islet, play: play,
         surroundings: surroundings)
     do {
         try await body(stage)

@@ -80,16 +80,22 @@ enum NodeFault: CustomStringConvertible {
     case stallDatabase(Duration)
     /// The database is killed, and its standby promoted.
     case failOver
+    /// The same. The first database then comes back beside it, and takes writes.
+    case failOverBeside
+    /// The owner and the database are lost together.
+    case failOverWithOwner
 
     static func pick(_ dice: inout SeededDice, of nodes: Int, isPair: Bool) -> Self {
         let node = dice.roll(nodes)
-        return switch dice.roll(isPair ? 12 : 10) {
+        return switch dice.roll(isPair ? 13 : 10) {
         case 0..<3: .killOwner
         case 3..<5: .kill(node)
         case 5..<7: .replace(node)
         case 7..<9: .hang(node, .seconds(1 + dice.roll(11)))
         case 9: .stallDatabase(.seconds(1 + dice.roll(11)))
-        default: .failOver
+        case 10: .failOver
+        case 11: .failOverBeside
+        default: .failOverWithOwner
         }
     }
 
@@ -101,6 +107,8 @@ enum NodeFault: CustomStringConvertible {
         case .hang(let node, let time): "hang \(node) for \(time)"
         case .stallDatabase(let time): "stall the database for \(time)"
         case .failOver: "fail over"
+        case .failOverBeside: "fail over, and start the first database again"
+        case .failOverWithOwner: "fail over with the owner killed"
         }
     }
 
@@ -123,7 +131,18 @@ enum NodeFault: CustomStringConvertible {
             try nodes.cluster.pause()
             await Self.pass(time)
             try nodes.cluster.resume()
-        case .failOver: try nodes.failOver()
+        case .failOver: try await nodes.failOver()
+        case .failOverBeside:
+            try await nodes.failOver()
+            try nodes.cluster.startFirst()
+        case .failOverWithOwner:
+            let owner = try await nodes.owner() ?? 0
+            try await nodes.kill(owner)
+            try await nodes.failOver()
+            try await Waiting.until("another node owns the database", within: .seconds(60)) {
+                try await nodes.owner() != nil
+            }
+            try await nodes.start(owner)
         }
     }
 

@@ -13,9 +13,11 @@ import Testing
 
 /// Runs a test with several servers on one database.
 ///
-/// - Parameter onPair: `true` if a standby must have each commit before it is answered.
+/// - Parameters:
+///   - onPair: `true` if a standby must have each commit before it is answered.
+///   - executable: The program that all nodes begin with; `nil` for that of the tests.
 func withNodes(
-    _ count: Int, onPair: Bool = false, _ body: (Nodes, DemoStage) async throws -> Void
+    _ count: Int, onPair: Bool = false, executable: URL? = nil, _ body: (Nodes, DemoStage) async throws -> Void
 ) async throws {
     let cluster = try PostgresCluster()
     defer { cluster.stop() }
@@ -28,14 +30,14 @@ func withNodes(
         "RING": TokenKeyRing.fresh().text, "ISLET_LOG_LEVEL": "info",
     ]
     surroundings.environment = shared.merging(["ISLET_NODES_LISTEN": "127.0.0.1:\(ports[0])"]) { $1 }
-    try await withStage(surroundings) { stage in
+    try await withStage(surroundings, executable: executable) { stage in
         let nodes = try Nodes(stage, shared, cluster, hasStandby: onPair, peerPorts: ports)
         do {
-            for number in 1..<count { try await nodes.start(number) }
+            for number in 1..<count { try await nodes.start(number, executable) }
             try await body(nodes, stage)
         } catch {
             await nodes.close()
-            nodes.printLogs()
+            print(nodes.logs)
             throw error
         }
         await nodes.close()
@@ -68,10 +70,13 @@ final class Nodes: @unchecked Sendable {
 
     private var config: String { stage.directory.appendingPathComponent("islet.yaml").path }
 
-    func start(_ number: Int) async throws {
+    /// Starts a node.
+    ///
+    /// - Parameter executable: The program; `nil` for that of the test.
+    func start(_ number: Int, _ executable: URL? = nil) async throws {
         guard number > 0 else { return try await stage.startServer(within: .seconds(60)) }
         let node = try ChildProcess(
-            "node \(number)", executable: Executable.islet, arguments: ["serve", "--config", config],
+            "node \(number)", executable: executable ?? Executable.islet, arguments: ["serve", "--config", config],
             environment: shared.merging([
                 "ISLET_LISTEN": "127.0.0.1:\(ports[number])", "ISLET_NODES_LISTEN": "127.0.0.1:\(peerPorts[number])",
             ]) { $1 }, log: stage.directory.appendingPathComponent("node-\(number).log"))
@@ -90,10 +95,27 @@ final class Nodes: @unchecked Sendable {
     }
 
     /// Kills the database and promotes its standby.
-    func failOver() throws {
+    ///
+    /// - Parameter lost: Changes that the standby does not get; `nil` if it has each.
+    func failOver(losing lost: (() async throws -> Void)? = nil) async throws {
         hasStandby = false
+        if let lost {
+            try cluster.run("ALTER SYSTEM SET synchronous_standby_names = ''")
+            try cluster.run("SELECT pg_reload_conf()")
+            try cluster.stopStandby()
+            try await lost()
+        }
         try cluster.crash()
+        if lost != nil { try cluster.startStandby() }
         try cluster.promoteStandby()
+    }
+
+    /// Text of the logs of all nodes.
+    var logs: String {
+        (["server"] + processes.keys.map { "node-\($0)" }).map { name in
+            let log = stage.directory.appendingPathComponent("\(name).log")
+            return "--- \(name)\n\((try? String(contentsOf: log, encoding: .utf8)) ?? "no log")"
+        }.joined(separator: "\n")
     }
 
     /// Checks that no node has ended by itself.
@@ -106,13 +128,6 @@ final class Nodes: @unchecked Sendable {
         _ = Foundation.kill(processes[number]?.identifier ?? stage.serverProcess, signal)
     }
 
-    func printLogs() {
-        for name in ["server"] + processes.keys.map({ "node-\($0)" }) {
-            let log = stage.directory.appendingPathComponent("\(name).log")
-            print("--- \(name)\n\((try? String(contentsOf: log, encoding: .utf8)) ?? "no log")")
-        }
-    }
-
     func close() async {
         for process in processes.values { await process.stop() }
     }
@@ -122,14 +137,20 @@ final class Nodes: @unchecked Sendable {
         return JSONCaller("http://127.0.0.1:\(ports[number])") { [stage] in stage.key }
     }
 
+    /// Runs a command of the program with the configuration of the nodes, and returns its first line.
+    @discardableResult
+    func command(_ arguments: String...) async throws -> String {
+        let command = try ChildProcess(
+            "islet \(arguments[0])", executable: Executable.islet, arguments: arguments + ["--config", config],
+            environment: shared, log: stage.directory.appendingPathComponent("\(arguments[0]).log"))
+        let line = try await command.firstLine(within: .seconds(60))
+        #expect(try await command.exitCode(within: .seconds(60)) == 0)
+        return line
+    }
+
     /// Returns the number of the node that owns the database.
     func owner() async throws -> Int? {
-        let command = try ChildProcess(
-            "islet nodes", executable: Executable.islet, arguments: ["nodes", "--json", "--config", config],
-            environment: shared, log: stage.directory.appendingPathComponent("nodes.log"))
-        let line = try await command.firstLine(within: .seconds(60))
-        _ = try await command.exitCode(within: .seconds(60))
-        let nodes = try JSONValue(parsing: line).array ?? []
+        let nodes = try JSONValue(parsing: try await command("nodes", "--json")).array ?? []
         let owner = nodes.first { $0.object?["role"] == "owner" }?.object?["address"]?.string
         return peerPorts.firstIndex { "http://127.0.0.1:\($0)" == owner }
     }

@@ -96,6 +96,27 @@ import Testing
         }
     }
 
+    @Test func `a failover that loses changes counts as a restore, and the order goes on on one card`() async throws {
+        try await withNodes(2, onPair: true) { nodes, stage in
+            try await stage.addPhone("alice")
+            try await Waiting.until("alice is registered", within: .seconds(60)) {
+                try await stage.hasReported("alice")
+            }
+            #expect(try await nodes.set("preparing", through: 1) == 1)
+            try await nodes.shows("preparing")
+            try await nodes.failOver {
+                #expect(try await nodes.set("ready", through: 1) == 2)
+                try await nodes.shows("ready")
+            }
+            // The backend sets its activities again. The database has never heard of the second revision.
+            try await Waiting.until("a node owns the database", within: .seconds(60)) {
+                (try? await nodes.set("picked_up", through: 1)) == 2
+            }
+            try await nodes.shows("picked_up")
+            #expect(nodes.logs.contains("the database counts as restored"))
+        }
+    }
+
     @Test func `a stream of events is cut when its owner goes, and goes on where it ended`() async throws {
         try await withNodes(2) { nodes, stage in
             try await stage.addPhone("alice")
