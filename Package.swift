@@ -80,7 +80,8 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
 
 let consoleAssets: [Resource] = [
     "index.html", "style.css", "icon.svg", "app.js", "server.js", "dom.js", "plot.js", "phone.js", "form.js", "now.js",
-    "activities.js", "phones.js", "compose.js", "diagnose.js", "webhooks.js", "settings.js", "whatif.js",
+    "activities.js", "phones.js", "compose.js", "diagnose.js", "webhooks.js", "nodes.js", "settings.js",
+    "whatif.js",
 ].map { .embedInCode("Console/Assets/\($0)") }
 
 let package = Package(
@@ -241,7 +242,7 @@ let package = Package(
         .target(
             name: "EmbeddedIslet",
             dependencies: [
-                "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery",
+                "APNSClient", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing",
                 "StorageSQL", "StorageSQLite",
                 .target(name: "StoragePostgreSQL", condition: .when(traits: ["PostgreSQL"])), httpClient,

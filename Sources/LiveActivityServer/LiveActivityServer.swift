@@ -1,6 +1,7 @@
 package import APNSModel
 import CoreMetrics
 package import Hummingbird
+package import LiveActivityAPI
 package import LiveActivityCore
 package import LiveActivityTracing
 package import Logging
@@ -38,6 +39,8 @@ public struct LiveActivityServer: Service {
         package var socket: CInt?
         /// The desk of the node's listeners, through which requests come. `nil`: the server listens itself.
         package var desk: NodeDesk?
+        /// Returns the servers that share the database, the owner first. Empty if there is one server.
+        package var nodes: @Sendable () -> NodeList = { NodeList(nodes: []) }
         /// The certificate for TLS. `nil`: the server speaks HTTP/1.1 without encryption.
         package var certificates: Certificates?
         package var limits = Limits()
@@ -149,7 +152,7 @@ public struct LiveActivityServer: Service {
             webhooks: Dictionary(
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
-            credentialIdleLimit: configuration.credentialIdleLimit, figures: figures,
+            credentialIdleLimit: configuration.credentialIdleLimit, nodes: configuration.nodes, figures: figures,
             traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials,
             census: Census(freshness: Census.interval),
             metricsPage: SharedReading(freshness: HealthCalls.pageFreshness),

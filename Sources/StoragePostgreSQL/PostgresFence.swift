@@ -43,6 +43,4 @@ enum PostgresFence {
     static let check = "SELECT fence($1, $2, $3)"
     /// Begins a transaction beside the process that may write: waits until that has none.
     static let wait = "SELECT 1 FROM writer WHERE app = '*' FOR UPDATE"
-    /// Returns the number of the last transaction of an epoch that was committed. No row: the epoch has ended.
-    static let look = "UPDATE writer SET looks = looks + 1 WHERE app = '*' AND epoch = ? RETURNING last_group"
 }

@@ -17,11 +17,14 @@ package struct NodeSighting: Sendable, Hashable {
     package var silence: Duration
     /// `true` if it holds the lock of the process that serves the database.
     package var isOwner: Bool
+    /// Number of calls that callers have made to it since it started.
+    package var calls: Int
 
     package init(
         number: Int64, address: String, version: String, secret: String, age: Duration, silence: Duration,
-        isOwner: Bool
+        isOwner: Bool, calls: Int = 0
     ) {
+        self.calls = calls
         self.number = number
         self.address = address
         self.version = version
@@ -63,8 +66,11 @@ package struct NodesSeen: Sendable, Hashable {
 package final class PostgresNodes {
     private let server: PostgresServer
     private var session: PostgresSession?
-    /// `true` if the tables are there.
-    private var hasTables = false
+    /// Version of the tables, 0 if there are none.
+    private var tables = 0
+    private var hasTables: Bool { tables > 0 }
+    /// The first version of the tables that counts calls.
+    private static let countingCalls = 2
 
     static let table = """
         CREATE TABLE node (
@@ -72,6 +78,7 @@ package final class PostgresNodes {
             started_at bigint NOT NULL, seen_at bigint NOT NULL
         ) WITH (fillfactor = 10)
         """
+    static let calls = "ALTER TABLE node ADD calls bigint NOT NULL DEFAULT 0"
 
     /// Time after which a node that is not heard of is forgotten, in milliseconds.
     private static let memory: Int64 = 600_000
@@ -102,11 +109,10 @@ package final class PostgresNodes {
     package func look(as me: NodeSighting?) throws(StorageError) -> NodesSeen {
         try on { session throws in
             let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
-            if !hasTables {
-                let found = try PostgresSchema.foundVersion(transaction)
+            // Nodes of neighbouring versions see each other.
+            if tables < Self.countingCalls {
+                tables = try PostgresSchema.foundVersion(transaction)
                 try session.receive(isEnd: true)
-                // Nodes of neighbouring versions see each other.
-                hasTables = found > 0
             }
             var holder: String?
             try transaction.query(Self.holder, [.int(PostgresLock.serving)]) { holder = $0.text(0) }
@@ -118,8 +124,9 @@ package final class PostgresNodes {
             var nodes: [NodeSighting] = []
             try transaction.query(
                 """
-                SELECT no, \(Self.now) - started_at, \(Self.now) - seen_at, address, version, secret FROM node
-                WHERE seen_at > \(Self.now) - ? ORDER BY no
+                SELECT no, \(Self.now) - started_at, \(Self.now) - seen_at, address, version, secret,
+                    \(tables >= Self.countingCalls ? "calls" : "0::bigint")
+                FROM node WHERE seen_at > \(Self.now) - ? ORDER BY no
                 """, [.int(Self.memory)]
             ) { row in
                 let number = row.number
@@ -127,7 +134,7 @@ package final class PostgresNodes {
                     NodeSighting(
                         number: number, address: row.text(3), version: row.text(4), secret: row.text(5),
                         age: .milliseconds(max(row.number(1), 0)), silence: .milliseconds(max(row.number(2), 0)),
-                        isOwner: holder == Self.sessionName(of: number)))
+                        isOwner: holder == Self.sessionName(of: number), calls: Int(row.number(6))))
             }
             var last: PostgresMemory.Commit?
             try transaction.query("SELECT epoch, last_group FROM writer WHERE app = '*'", []) { row in
@@ -146,6 +153,9 @@ package final class PostgresNodes {
             VALUES (?, ?, ?, ?, \(Self.now), \(Self.now))
             ON CONFLICT (no) DO UPDATE SET seen_at = EXCLUDED.seen_at
             """, [.int(me.number), .text(me.address), .text(me.version), .text(me.secret)])
+        if tables >= Self.countingCalls {
+            try transaction.run("UPDATE node SET calls = ? WHERE no = ?", [.int(Int64(me.calls)), .int(me.number)])
+        }
         try transaction.run("DELETE FROM node WHERE seen_at < \(Self.now) - ?", [.int(Self.memory)])
     }
 
@@ -181,7 +191,7 @@ package final class PostgresNodes {
             return try body(session)
         } catch {
             session = nil
-            hasTables = false
+            tables = 0
             throw .cannotOpen("\(server.place): \((error as? PostgresError)?.words ?? String(describing: error))")
         }
     }

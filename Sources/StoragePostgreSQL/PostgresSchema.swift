@@ -33,7 +33,9 @@ enum PostgresSchema {
             ],
             functions: []),
         // Sessions of a server of version 1 that runs meanwhile go on to call the function.
-        Migration(usableFrom: 1, [PostgresFence.lineage, versions], functions: [PostgresFence.function, json]),
+        Migration(
+            usableFrom: 1, [PostgresFence.lineage, PostgresNodes.calls, versions],
+            functions: [PostgresFence.function, json]),
     ]
 
     /// Version of the tables that this version of islet works with.

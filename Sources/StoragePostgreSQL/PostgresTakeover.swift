@@ -69,21 +69,30 @@ struct PostgresTakeover {
 
     /// Goes on in an epoch on a new connection, which may lead to another server than the one before.
     ///
+    /// - Returns: Number of the last transaction that was committed, and that a standby has if it must. `nil` if the
+    ///   epoch has ended, or if it is not known whether a standby has the transaction.
     /// - Throws: `SQLError` if the server lacks changes that were committed. The database is then marked, and counts as
     ///   restored when it is opened again.
-    func goOn(in epoch: Int64) throws {
+    @discardableResult
+    func goOn(in epoch: Int64) throws -> Int64? {
         try session.send("BEGIN", PostgresParameters())
-        guard let row = try read(), row.last.epoch == epoch else { return try commit() }
+        guard let row = try read(), row.last.epoch == epoch else {
+            try commit()
+            return nil
+        }
         let isLost = server.memory.ownCommit.map { row.last < $0 } ?? false
         let lineage = isLost ? PostgresLineage.broken : session.lineage?.text ?? row.lineage
         if lineage != row.lineage {
             try transaction.run(
                 "UPDATE writer SET lineage = ? WHERE app = '*'", [lineage.map(SQLArgument.text) ?? .null])
         }
+        _ = session.takeWarnings()
+        // The answer counts only after a commit of its own, which waits for a standby as the transaction's had to.
         try commit()
-        guard isLost else { return }
+        guard isLost else { return session.takeWarnings().isEmpty ? row.last.group : nil }
         server.onLoss(.changesLost)
-        throw SQLError(.other, "the database lacks changes that were committed: a failover or a restore has lost them")
+        throw SQLError(
+            .rolledBack, "the database lacks changes that were committed: a failover or a restore has lost them")
     }
 
     private var transaction: PostgresTransaction { PostgresTransaction(session, PostgresTransaction.Texts()) }
@@ -93,9 +102,9 @@ struct PostgresTakeover {
         var row: Row?
         try transaction.query(
             """
-            SELECT epoch, last_group, committed_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, lineage,
+            UPDATE writer SET looks = looks + 1 WHERE app = '*'
+            RETURNING epoch, last_group, committed_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, lineage,
                 on_standby
-            FROM writer WHERE app = '*' FOR UPDATE
             """, []
         ) { cursor in
             row = Row(

@@ -54,15 +54,20 @@ final class PostgresWriter: Sendable {
 
     private func usableSession() throws -> PostgresSession {
         if let session, session.isUsable, server.isCurrent(session) { return session }
-        session = nil
+        return try newSession(by: .now + server.limits.opening).session
+    }
+
+    /// Connects anew.
+    ///
+    /// - Returns: The session, and what `PostgresTakeover.goOn` says of the last transaction.
+    private func newSession(by deadline: ContinuousClock.Instant) throws -> (session: PostgresSession, last: Int64?) {
+        drop()
         do {
-            let new = try server.connect(for: server.limits.opening, comparing: true)
-            if let epoch {
-                new.deadline = .now + server.limits.commit
-                try PostgresTakeover(session: new, server: server).goOn(in: epoch)
-            }
+            let new = try server.connect(for: deadline - .now, comparing: true)
+            new.deadline = min(deadline, .now + server.limits.commit)
+            let last = try epoch.flatMap { try PostgresTakeover(session: new, server: server).goOn(in: $0) }
             session = new
-            return new
+            return (new, last)
         } catch {
             throw SQLError.of(any: error)
         }
@@ -130,39 +135,19 @@ final class PostgresWriter: Sendable {
     /// - Throws: `SQLError` of the kind `rolledBack` if it certainly was not; otherwise the error that made it
     ///   doubtful.
     private func resolve(after error: SQLError) throws {
-        guard let epoch else { throw error }
+        guard epoch != nil else { throw error }
         let deadline = ContinuousClock.now + server.limits.resolving
         var last: Int64??
         while last == nil, .now < deadline {
             do {
-                let session = try usableSession()
-                session.deadline = min(deadline, .now + server.limits.commit)
-                last = .some(try look(session, epoch))
+                last = .some(try newSession(by: deadline).last)
+            } catch let lost as SQLError where lost.kind == .rolledBack {
+                throw lost
             } catch {
-                drop()
                 Thread.sleep(forTimeInterval: 0.05)
             }
         }
         guard case .some(let last?) = last else { throw error }
         if last != group { throw SQLError(.rolledBack, error.description) }
-    }
-
-    /// Waits for the backend of the last transaction, and returns the number of the last one that was committed;
-    /// `nil` if the epoch has ended or a standby may lack it.
-    ///
-    /// The answer counts only after a commit of its own, which waits for a standby as the transaction's had to.
-    private func look(_ session: PostgresSession, _ epoch: Int64) throws -> Int64? {
-        var last: Int64?
-        try session.send("BEGIN", PostgresParameters())
-        do {
-            try PostgresTransaction(session, texts).query(PostgresFence.look, [.int(epoch)]) { last = $0.number }
-        } catch {
-            rollBack(session)
-            throw error
-        }
-        _ = session.takeWarnings()
-        try session.send("COMMIT", PostgresParameters())
-        try session.receive(isEnd: true)
-        return session.takeWarnings().isEmpty ? last : nil
     }
 }

@@ -3,15 +3,16 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Tests that each bug planted by `script/simulate --planted` still has its place in the sources.
+/// Tests that each bug planted by `script/simulate --planted` and `script/planted-nodes` still has its place in the
+/// sources.
 struct PlantedTests {
     private struct Unreadable: Error {}
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    private static func bugs() throws -> [(name: String, text: String)] {
-        let folder = root.appending(path: "Hardening/Planted")
+    private static func bugs(in folder: String = "Planted") throws -> [(name: String, text: String)] {
+        let folder = root.appending(path: "Hardening/\(folder)")
         return try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter { $0.hasSuffix(".txt") }
             .sorted().map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
     }
@@ -23,9 +24,10 @@ struct PlantedTests {
         return String(line.dropFirst(key.count + 2))
     }
 
-    @Test func `each fits one place, beside all before it, and says which of them it is`() throws {
-        let bugs = try Self.bugs()
-        #expect(bugs.count >= 30)
+    @Test(arguments: [("Planted", 30), ("PlantedNodes", 12)])
+    func `each fits one place, beside all before it, and says which of them it is`(folder: String, least: Int) throws {
+        let bugs = try Self.bugs(in: folder)
+        #expect(bugs.count >= least)
         var sources: [String: String] = [:]
         for (index, bug) in bugs.enumerated() {
             let parts = bug.text.components(separatedBy: "--- instead of\n")

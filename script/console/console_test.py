@@ -17,7 +17,7 @@ PICTURES = os.path.join(ROOT, ".build", "console")
 ORDER = "order-1042"
 FIRST = {"attributes": {"restaurant": "Da Mario"}}
 PAGES = ["now", "activities", f"activities/{ORDER}", "phones", f"phones/{ORDER}", "compose", f"compose/{ORDER}",
-         "diagnose", "diagnose/ada", "webhooks", "settings"]
+         "diagnose", "diagnose/ada", "webhooks", "nodes", "settings"]
 
 
 class ConsoleTest(unittest.TestCase):

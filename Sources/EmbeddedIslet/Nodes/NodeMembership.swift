@@ -14,6 +14,8 @@
         let me: NodeSighting
         let url: String
         let memory: PostgresMemory
+        /// Takes what was seen, for the owner's callers.
+        let seen: NodesLastSeen
         let desk: NodeDesk
         /// Elements for looks before the next beat.
         let looks: AsyncStream<Void>
@@ -56,8 +58,11 @@
         private func look(_ register: Register) async {
             do {
                 let before = role.state
-                let seen = try await register.use { [me] in try $0.look(as: me) }
-                for action in role.change({ $0.saw(seen, before: before) }) {
+                var now = me
+                now.calls = desk.calls
+                let found = try await register.use { [now] in try $0.look(as: now) }
+                seen.take(found)
+                for action in role.change({ $0.saw(found, before: before) }) {
                     try await perform(action, register)
                 }
                 register.isSilent = false

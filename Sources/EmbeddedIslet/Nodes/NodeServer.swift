@@ -1,6 +1,7 @@
 #if PostgreSQL
     import APNSModel
     import AsyncHTTPClient
+    import LiveActivityAPI
     import LiveActivityServer
     import LiveActivityStorage
     import Logging
@@ -65,11 +66,13 @@
             var serving = parts
             serving.companions = []
             serving.desk = desk
+            let seen = NodesLastSeen()
+            serving.nodes = { seen.list }
             let ownership = NodeOwnership(
                 parts: serving, database: .postgres(url: url), node: node, commands: commands.stream,
                 role: role, threads: threads, logger: parts.logger, look: { looks.continuation.yield() })
             let membership = NodeMembership(
-                me: me, url: url, memory: node.memory, desk: desk, looks: looks.stream, tls: trust,
+                me: me, url: url, memory: node.memory, seen: seen, desk: desk, looks: looks.stream, tls: trust,
                 role: role, threads: threads, logger: parts.logger,
                 command: { commands.continuation.yield($0) })
             let listeners = NodeListeners(
@@ -97,6 +100,18 @@
             var tls = TLSConfiguration.makeClientConfiguration()
             if let file = settings.trustRoots { tls.additionalTrustRoots = [.file(file)] }
             return tls
+        }
+    }
+
+    /// The nodes as this one has last seen them.
+    final class NodesLastSeen: Sendable {
+        private let nodes = Mutex(NodeList(nodes: []))
+
+        var list: NodeList { nodes.withLock(\.self) }
+
+        func take(_ seen: NodesSeen) {
+            let list = NodeList(seen)
+            nodes.withLock { $0 = list }
         }
     }
 

@@ -1,3 +1,4 @@
+package import LiveActivityAPI
 package import LiveActivityStorage
 
 #if PostgreSQL
@@ -25,17 +26,22 @@ package struct NodeSettings: Sendable, Equatable {
     }
 }
 
-/// A node of a database, for people.
-package struct NodeLook: Sendable, Equatable {
-    package var address: String
-    package var version: String
-    /// Time since it started.
-    package var age: Duration
-    /// Time since it was last heard of.
-    package var silence: Duration
-    /// `true` if it owns the database.
-    package var isOwner: Bool
-}
+#if PostgreSQL
+    extension NodeList {
+        /// Returns nodes as the API shows them, the owner first.
+        init(_ seen: NodesSeen) {
+            let sorted = seen.nodes.sorted { ($0.isOwner ? 0 : 1, $0.address) < ($1.isOwner ? 0 : 1, $1.address) }
+            self.init(
+                nodes: sorted.map { node in
+                    Node(
+                        address: node.address,
+                        role: node.isOwner ? .owner : node.silence > NodeSettings.silence ? .gone : .door,
+                        version: node.version, upSeconds: Int(node.age / .seconds(1)),
+                        silentSeconds: Int(node.silence / .seconds(1)), calls: node.calls)
+                })
+        }
+    }
+#endif
 
 extension DatabaseLocation {
     /// Returns the nodes of the database that were heard of in the last ten minutes.
@@ -43,16 +49,11 @@ extension DatabaseLocation {
     /// - Returns: The nodes, and `true` if a process serves the database, whether it is one of them or not. `nil` for a
     ///   SQLite database, which has none.
     /// - Throws: `StorageError.cannotOpen` if the database server cannot be reached.
-    package func nodes() throws(StorageError) -> (nodes: [NodeLook], isServed: Bool)? {
+    package func nodes() throws(StorageError) -> (list: NodeList, isServed: Bool)? {
         #if PostgreSQL
             guard case .postgres(let url) = self else { return nil }
             let seen = try PostgresNodes(of: url).look(as: nil)
-            let nodes = seen.nodes.map { node in
-                NodeLook(
-                    address: node.address, version: node.version, age: node.age, silence: node.silence,
-                    isOwner: node.isOwner)
-            }
-            return (nodes.sorted { ($0.isOwner ? 0 : 1, $0.address) < ($1.isOwner ? 0 : 1, $1.address) }, seen.isServed)
+            return (NodeList(seen), seen.isServed)
         #else
             return nil
         #endif

@@ -1,6 +1,7 @@
 package import APNSClient
 package import APNSModel
 package import JSONText
+package import LiveActivityAPI
 package import LiveActivityCore
 package import LiveActivityDelivery
 package import LiveActivityProviders
@@ -101,6 +102,8 @@ package struct ServerParts: Sendable {
     package var console = true
     /// Desk of a node's listeners; `nil`: the server listens itself.
     package var desk: NodeDesk?
+    /// Returns the servers that share the database.
+    package var nodes: @Sendable () -> NodeList = { NodeList(nodes: []) }
     /// Simulator whose phones the console shows, in development.
     package var simulator: SimulatorControl?
     /// Runner of policy trials on a recorded day; `nil`: trials are not available.
@@ -175,6 +178,7 @@ package struct ServerParts: Sendable {
         listening.port = port
         listening.socket = socket
         listening.desk = desk
+        listening.nodes = nodes
         listening.certificates = certificates
         listening.limits = limits
         listening.metricsListener = loggedMetricsListener

@@ -9,6 +9,9 @@ enum OverviewCalls {
         try Answer(overview(of: call.app.bundleID, call.services.figures.all, call.services))
     }
 
+    /// `GET /v1/nodes`: returns the servers that share the database.
+    @Sendable static func nodes(_ call: Call) async throws(Problem) -> Answer { try Answer(call.services.nodes()) }
+
     static func overview(of app: BundleID, _ samples: [FigureSample], _ services: Services) -> Overview {
         let routes = services.delivery.routes().filter { $0.key.app == app }.map { route, status in
             Overview.RouteState(

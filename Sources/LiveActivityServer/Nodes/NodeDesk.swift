@@ -58,6 +58,7 @@ package final class NodeDesk: Sendable {
     }
 
     private let state = Mutex(State())
+    private let made = Atomic(0)
     /// Wakes whoever looks for the owner.
     private let look: @Sendable () -> Void
 
@@ -131,6 +132,12 @@ package final class NodeDesk: Sendable {
     }
 
     // MARK: - Requests
+
+    /// Number of calls that callers have made to this process.
+    package var calls: Int { made.load(ordering: .relaxed) }
+
+    /// Counts a call of a caller.
+    func countCall() { made.add(1, ordering: .relaxed) }
 
     /// Takes a place in this process; `nil` if it does not own the database.
     func here() -> (Seat, Place)? {

@@ -293,6 +293,17 @@ extension Operation {
                    "waiting": 0, "connections": 1, "streams": 1, "streamLimit": 1000,
                    "budgets": {"high": {"bounds": [0.1, 1], "counts": [0, 9, 0]}, "startsPutOff": 0}}], "routes": []}
                 """#)),
+        "GET /v1/nodes": Operation(
+            "listNodes", .server, "List the servers that share the database",
+            answer: Body(
+                .nodeList,
+                #"""
+                {"nodes": [
+                  {"address": "https://islet-2.internal:8090", "role": "owner", "version": "0.1.0", "upSeconds": 32400,
+                   "silentSeconds": 0, "calls": 81204},
+                  {"address": "https://islet-1.internal:8090", "role": "door", "version": "0.1.0", "upSeconds": 300,
+                   "silentSeconds": 0, "calls": 914}]}
+                """#)),
         "GET /v1/alerts": Operation(
             "listAlerts", .server, "List firing alerts",
             answer: Body(

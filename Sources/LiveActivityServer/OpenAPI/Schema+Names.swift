@@ -40,6 +40,7 @@ extension Schema {
         case keyList = "KeyList"
         case overview = "Overview"
         case alertList = "AlertList"
+        case nodeList = "NodeList"
         case event = "Event"
         case webhookList = "WebhookList"
         case deadDeliveryList = "DeadDeliveryList"
@@ -74,7 +75,7 @@ extension Schema {
                 .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
             case .whatIfRequest, .whatIf: whatIfSchema
-            case .typeList, .keyList, .overview, .alertList, .event: settingsSchema
+            case .typeList, .keyList, .overview, .alertList, .nodeList, .event: settingsSchema
             case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .discardRequest, .discarded,
                 .webhookEnabled:
                 webhookSchema

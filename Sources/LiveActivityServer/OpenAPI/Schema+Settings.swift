@@ -11,6 +11,7 @@ extension Schema.Name {
         case .keyList: Self.keys
         case .event: Self.happened
         case .alertList: Self.alerts
+        case .nodeList: Self.nodes
         default: Self.figures
         }
     }
@@ -58,6 +59,24 @@ extension Schema.Name {
                 "token", .choice(EventRecord.Subject.allCases.filter(\.isToken).map(\.rawValue)),
                 "Kind of the token that is dead."),
             Schema.field("environment", .choice(["sandbox", "production"]), "APNs environment whose key is halted."),
+        ])
+
+    private static let nodes = Schema.answer(
+        "The servers that share the database.",
+        [
+            Schema.needed(
+                "nodes",
+                .list(
+                    .answer(
+                        "One node.",
+                        [
+                            Schema.needed("address", .text(), "URL at which the other nodes reach it."),
+                            Schema.needed("role", .choice(NodeList.Node.Role.allCases.map(\.rawValue))),
+                            Schema.needed("version", .text()),
+                            Schema.needed("upSeconds", .count, "Time since it started."),
+                            Schema.needed("silentSeconds", .count, "Time since it was last heard of."),
+                            Schema.needed("calls", .count, "Calls that callers have made to it since it started."),
+                        ])), "The owner first. Empty if there is one server, without `nodes` in its configuration.")
         ])
 
     private static let keys = Schema.answer(

@@ -1,6 +1,7 @@
 import APNSModel
 import HTTPTypes
 import JSONText
+import LiveActivityAPI
 import LiveActivityCore
 package import LiveActivityStorage
 import LiveActivityTracing
@@ -32,6 +33,8 @@ struct Services: Sendable {
     let keyUses: KeyUses
     /// The time after which a device credential that was not used is no longer accepted.
     let credentialIdleLimit: Duration
+    /// Returns the servers that share the database.
+    let nodes: @Sendable () -> NodeList
     let figures: Figures
     /// `nil`: no spans are recorded.
     let traces: Traces?

@@ -64,6 +64,7 @@ extension Route {
         Route(.get, "/v1/keys", .key([.backend, .admin], SettingsCalls.keys)),
         Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),
         Route(.get, "/v1/alerts", .key([.read], AlertCalls.list)),
+        Route(.get, "/v1/nodes", .key([.read], OverviewCalls.nodes)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),
         Route(.get, "/metrics", .open(HealthCalls.metrics)),

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EmbeddedIslet
 import JSONText
+import LiveActivityAPI
 
 /// The `islet nodes` command, which shows the processes that share a PostgreSQL database.
 struct Nodes: AsyncParsableCommand {
@@ -16,38 +17,32 @@ struct Nodes: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try file.settings()
-        guard let (nodes, isServed) = try settings.database.nodes() else {
+        guard let (list, isServed) = try settings.database.nodes() else {
             throw CommandError("only a PostgreSQL database has nodes, not \(settings.database)")
         }
-        Output.line(json ? Self.document(nodes) : Self.table(nodes, isServed: isServed))
+        Output.line(json ? try Self.document(list) : Self.table(list, isServed: isServed))
     }
 
-    static func table(_ nodes: [NodeLook], isServed: Bool) -> String {
-        guard !nodes.isEmpty else {
+    static func table(_ list: NodeList, isServed: Bool) -> String {
+        guard !list.nodes.isEmpty else {
             return isServed ? "one server without `nodes` in its configuration" : "no server runs"
         }
-        let rows = nodes.map { [$0.address, role($0), $0.version, time($0.age), "\(time($0.silence)) ago"] }
-        return String(Columns.text(["ADDRESS", "ROLE", "VERSION", "UP", "HEARD OF"], rows).dropLast())
-    }
-
-    private static func document(_ nodes: [NodeLook]) -> String {
-        let list = nodes.map { node in
-            JSONValue.object([
-                "address": .string(node.address), "role": .string(role(node)), "version": .string(node.version),
-                "upSeconds": .number(JSONNumber(Int(node.age / .seconds(1)))),
-                "silentSeconds": .number(JSONNumber(Int(node.silence / .seconds(1)))),
-            ])
+        let rows = list.nodes.map {
+            [
+                $0.address, $0.role.rawValue, $0.version, time($0.upSeconds), "\(time($0.silentSeconds)) ago",
+                "\($0.calls)",
+            ]
         }
-        return String(decoding: JSONValue.array(list).bytes, as: UTF8.self)
+        return String(Columns.text(["ADDRESS", "ROLE", "VERSION", "UP", "HEARD OF", "CALLS"], rows).dropLast())
     }
 
-    private static func role(_ node: NodeLook) -> String {
-        node.isOwner ? "owner" : node.silence > NodeSettings.silence ? "gone" : "door"
+    private static func document(_ list: NodeList) throws -> String {
+        let nodes = try JSONValue(encoding: list.nodes)
+        return String(decoding: nodes.bytes, as: UTF8.self)
     }
 
-    private static func time(_ duration: Duration) -> String {
-        let seconds = Int(duration / .seconds(1))
-        return switch seconds {
+    private static func time(_ seconds: Int) -> String {
+        switch seconds {
         case ..<120: "\(seconds) s"
         case ..<7200: "\(seconds / 60) min"
         case ..<172_800: "\(seconds / 3600) h"

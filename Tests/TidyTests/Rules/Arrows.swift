@@ -83,9 +83,9 @@ enum Arrows {
             "ServiceLifecycle", "Foundation",
         ],
         "EmbeddedIslet": [
-            "APNSClient", "APNSModel", "JSONText", "LiveActivityCore", "LiveActivityDelivery", "LiveActivityProviders",
-            "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "Tracing", "StorageSQL",
-            "StorageSQLite", "StoragePostgreSQL", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOSSL",
+            "APNSClient", "APNSModel", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
+            "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "Tracing",
+            "StorageSQL", "StorageSQLite", "StoragePostgreSQL", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOSSL",
             "ServiceLifecycle", "UnixSignals", "Logging", "Synchronization",
         ],
         "NextUp": [

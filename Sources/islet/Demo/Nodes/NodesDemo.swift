@@ -98,8 +98,9 @@ final class NodesDemo {
         try await killDatabase()
         try await report(.delivering, eta: 5, through: 0, alert: "Your order is on its way")
         try await report(.delivered, eta: nil, through: last, alert: "Enjoy your meal!")
-        let (nodes, isServed) = try DatabaseLocation(cluster.pairURL("postgres")).nodes() ?? ([], false)
-        say("\nislet nodes:\n\(Nodes.table(nodes, isServed: isServed))")
+        if let (list, isServed) = try DatabaseLocation(cluster.pairURL("postgres")).nodes() {
+            say("\nislet nodes:\n\(Nodes.table(list, isServed: isServed))")
+        }
     }
 
     /// Reports a status through a server, and waits until each phone shows it.
