@@ -229,7 +229,8 @@ public final class IsletServer: Service {
             parts.logger.warning(
                 """
                 the database counts as restored: cards that may have been started and alerts that may have been given \
-                since its last change are not repeated. Have your backend set its activities again
+                since its last change are not repeated. Have your backend set its activities again, those that it \
+                lacks with "start": "appOnly"
                 """,
                 metadata: [
                     "reason": "\(restore.reason)", "lastChange": "\(restore.madeAt)",

@@ -15,21 +15,29 @@ package final class PostgresCluster: Sendable {
 
     /// Directory with the server's data, log and socket.
     package let directory: URL
+    /// Port of the server: of its socket, and of the loopback network if it listens there.
+    package let port: UInt16
+    private let listens: Bool
     private let programs: URL
     private let keeper: Process
     private let lifeline: Pipe
 
     /// Starts a server and waits until it answers.
     ///
-    /// - Parameter settings: Further settings, such as `max_connections=20`.
-    package init(settings: [String] = []) throws {
+    /// - Parameters:
+    ///   - port: A free port on which the server also listens on the loopback network; `nil` for its socket alone.
+    ///   - settings: Further settings, such as `max_connections=20`.
+    package init(port: UInt16? = nil, settings: [String] = []) throws {
+        self.port = port ?? 5432
+        listens = port != nil
         programs = try Self.findPrograms()
         directory = FileManager.default.temporaryDirectory.appending(path: "islet-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         if getuid() == 0 { try Self.run("/bin/chown", ["-R", "postgres", directory.path]) }
         lifeline = Pipe()
         keeper = Process()
-        let options = settings.map { "-c \($0)" }.joined(separator: " ")
+        let network = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
+        let options = (network + settings).map { "-c \($0)" }.joined(separator: " ")
         let (shell, arguments) = Self.asServer(
             "/bin/bash", ["-c", Self.script, "cluster", programs.path, directory.path, options])
         keeper.executableURL = URL(filePath: shell)
@@ -67,7 +75,9 @@ package final class PostgresCluster: Sendable {
 
     /// URL of a database of the server, for libpq.
     package func url(_ database: String, through socket: URL? = nil) -> String {
-        "postgres://islet@/\(database)?host=\((socket ?? directory).path)"
+        listens && socket == nil
+            ? "postgres://islet@127.0.0.1:\(port)/\(database)"
+            : "postgres://islet@/\(database)?host=\((socket ?? directory).path)&port=\(port)"
     }
 
     /// Runs a statement in the database `postgres`.
@@ -75,7 +85,8 @@ package final class PostgresCluster: Sendable {
         try Self.run(
             programs.appending(path: "psql").path,
             [
-                "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-U", "islet", "-d",
+                "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-h", directory.path, "-p", "\(port)", "-U",
+                "islet", "-d",
                 "postgres", "-c",
                 statement,
             ])

@@ -29,7 +29,7 @@ package final class PostgresDatabase: SQLDatabase {
     init(
         url: String, access: Access, node: PostgresNode? = nil, needsStandby: Bool = false,
         patience: Duration = .zero, limits: PostgresLimits, counters: StoreCounters = StoreCounters(),
-        order: PostgresTakeover.Order? = nil
+        startsAreKnown: Bool? = nil
     ) throws(StorageError) {
         var server = PostgresServer(url: url, limits: limits, onStatement: { counters.ran() })
         if let node {
@@ -54,7 +54,9 @@ package final class PostgresDatabase: SQLDatabase {
             try PostgresSchema.migrate(session, mayChange: lock != nil)
             serving = isAlone ? lock : nil
             if !isAlone { lock?.unlock() }
-            let takeover = isAlone ? try PostgresTakeover(session: session, server: server).run(order) : nil
+            let takeover =
+                isAlone
+                ? try PostgresTakeover(session: session, server: server).run(startsAreKnown: startsAreKnown) : nil
             assumedRestore = takeover?.restore
             writer = PostgresWriter(server, session, epoch: takeover?.epoch)
             readers = PostgresReaders(server)

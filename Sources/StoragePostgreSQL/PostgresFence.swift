@@ -20,6 +20,22 @@ enum PostgresFence {
             ADD committed_at bigint NOT NULL DEFAULT 0
         """
 
+    /// The function of the first version of the tables.
+    static let firstFunction = """
+        CREATE FUNCTION fence(its_epoch bigint, its_group bigint, needs_standby bigint)
+        RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            IF needs_standby = 1 AND current_setting('synchronous_standby_names') = '' THEN
+                RAISE EXCEPTION 'the server names no synchronous standby' USING ERRCODE = 'IS002';
+            END IF;
+            UPDATE writer SET last_group = its_group WHERE app = '*' AND epoch = its_epoch;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'another process has taken the database over' USING ERRCODE = 'IS001';
+            END IF;
+        END
+        $$
+        """
+
     static let function = """
         CREATE OR REPLACE FUNCTION fence(its_epoch bigint, its_group bigint, needs_standby bigint)
         RETURNS void LANGUAGE plpgsql AS $$

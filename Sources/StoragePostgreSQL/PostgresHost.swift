@@ -12,6 +12,10 @@ struct PostgresHost: CustomStringConvertible {
     ///
     /// - Throws: `PostgresError.refused` if libpq does not understand the URL.
     static func all(of url: String) throws(PostgresError) -> [Self] {
+        // libpq would take the end of such a password for a host, and name it in its messages.
+        guard url.prefix(while: { $0 != "?" }).count(where: { $0 == "@" }) <= 1 else {
+            throw .refused("the user or the password in the URL contains `@`: write it as `%40`")
+        }
         var message: UnsafeMutablePointer<CChar>?
         defer { PQfreemem(message) }
         guard let options = PQconninfoParse(url, &message) else {
@@ -31,7 +35,7 @@ struct PostgresHost: CustomStringConvertible {
         let count = max(lists["host"]?.count ?? 0, lists["hostaddr"]?.count ?? 0)
         let parts = ["host", "hostaddr", "port"].compactMap { keyword in lists[keyword].map { (keyword, $0) } }
         // libpq says what is wrong with a list that does not match.
-        guard parts.allSatisfy({ [1, count].contains($0.1.count) }) else { return [] }
+        guard parts.allSatisfy({ $0.1.count == count || $0.0 == "port" && $0.1.count == 1 }) else { return [] }
         return (0..<count).map { number in
             // One port serves all hosts.
             Self(keywords: parts.map { keyword, list in (keyword, list.count == 1 ? list[0] : list[number]) })

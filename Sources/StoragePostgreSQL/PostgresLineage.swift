@@ -1,4 +1,4 @@
-import StorageSQL
+import CLibPQ
 
 /// The line of changes that rows belong to: a database of one server, and the timeline that the server is on.
 ///
@@ -35,19 +35,23 @@ struct PostgresLineage: Hashable, Sendable {
         var found: Self?
         do {
             // The name of a file of the log begins with the timeline, in eight hexadecimal digits.
-            try PostgresTransaction(session, PostgresTransaction.Texts()).query(
+            try session.send(
                 """
                 SELECT (SELECT system_identifier FROM pg_control_system())::text
                         || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())::text,
                     left(pg_walfile_name(pg_current_wal_lsn()), 8)
-                """, []
-            ) { row in
-                found = UInt32(row.text(1), radix: 16).map { Self(database: row.text(0), timeline: $0) }
+                """, PostgresParameters()
+            ) { result in
+                guard result.rows == 1, let database = PQgetvalue(result.pointer, 0, 0),
+                    let digits = PQgetvalue(result.pointer, 0, 1)
+                else { return }
+                found = UInt32(String(cString: digits), radix: 16).map {
+                    Self(database: String(cString: database), timeline: $0)
+                }
             }
             try session.receive(isEnd: true)
         } catch {
             guard !session.isBroken else { throw error }
-            _ = try? session.receive(isEnd: true)
         }
         return found
     }

@@ -10,6 +10,11 @@ package final class PostgresMemory: Sendable {
         static func < (one: Self, other: Self) -> Bool { (one.epoch, one.group) < (other.epoch, other.group) }
     }
 
+    private struct Sighting {
+        var lineage: PostgresLineage
+        var at: ContinuousClock.Instant
+    }
+
     private struct State {
         /// The last transaction that was seen.
         var commit: Commit?
@@ -17,7 +22,16 @@ package final class PostgresMemory: Sendable {
         var ownEpoch: Int64?
         /// The newest timeline that was seen of a database.
         var lineage: PostgresLineage?
+        /// The last time that transactions were seen on each of the last lines of changes, the newest last.
+        var sightings: [Sighting] = []
+        /// Number of the host in the URL that was last used.
+        var host = 0
     }
+
+    /// Time for which a sighting says that the rows are not those of an earlier time. A failover takes less, and a
+    /// restore more.
+    private static let freshness = Duration.seconds(300)
+    private static let maximumSightings = 4
 
     private let state = Mutex(State())
 
@@ -29,23 +43,41 @@ package final class PostgresMemory: Sendable {
     /// The last transaction that is known.
     var commit: Commit? { state.withLock(\.commit) }
 
-    /// The last transaction that is known, if this process itself has written it. Then there was no later one before
-    /// another process took the database over.
+    /// The last transaction that is known, if this process itself has written it.
     var ownCommit: Commit? { state.withLock { $0.commit?.epoch == $0.ownEpoch ? $0.commit : nil } }
 
-    /// Notes a transaction that was committed.
-    func saw(_ commit: Commit, isOwn: Bool) {
+    /// Number of the host in the URL that was last used.
+    var host: Int {
+        get { state.withLock(\.host) }
+        set { state.withLock { $0.host = newValue } }
+    }
+
+    /// Returns `true` if transactions were seen on a line of changes not long ago.
+    func hasSeen(_ lineage: PostgresLineage, at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
-            if isOwn { state.ownEpoch = max(state.ownEpoch ?? 0, commit.epoch) }
-            state.commit = max(state.commit ?? commit, commit)
+            state.sightings.contains { $0.lineage == lineage && now - $0.at < Self.freshness }
         }
     }
 
-    /// Forgets what rows that were restored do not have.
-    func restart(at commit: Commit) {
+    /// Notes a transaction that was committed, and the line of changes that it was seen on.
+    func saw(
+        _ commit: Commit, on lineage: PostgresLineage?, isOwn: Bool, at now: ContinuousClock.Instant = .now
+    ) {
         state.withLock { state in
-            state.commit = commit
-            state.ownEpoch = commit.epoch
+            if isOwn { state.ownEpoch = max(state.ownEpoch ?? 0, commit.epoch) }
+            state.commit = max(state.commit ?? commit, commit)
+            guard let lineage else { return }
+            state.sightings.removeAll { $0.lineage == lineage }
+            state.sightings.append(Sighting(lineage: lineage, at: now))
+            if state.sightings.count > Self.maximumSightings { state.sightings.removeFirst() }
+        }
+    }
+
+    /// Notes the first transaction of an epoch of this process. Transactions that the rows lack are forgotten.
+    func begin(_ epoch: Int64) {
+        state.withLock { state in
+            state.commit = Commit(epoch: epoch, group: 0)
+            state.ownEpoch = epoch
         }
     }
 

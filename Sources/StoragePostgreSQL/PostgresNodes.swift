@@ -141,7 +141,7 @@ package final class PostgresNodes {
                 last = PostgresMemory.Commit(epoch: row.number(0), group: row.number(1))
             }
             try session.receive(isEnd: true)
-            if let last { server.memory.saw(last, isOwn: false) }
+            if let last { server.memory.saw(last, on: session.lineage, isOwn: false) }
             return NodesSeen(nodes: nodes, isServed: holder != nil)
         }
     }
@@ -196,7 +196,16 @@ package final class PostgresNodes {
         }
     }
 
+    /// Time between two comparisons of all hosts. An owner that goes on with a primary that was replaced learns of it.
+    private static let comparison = Duration.seconds(10)
+    private var comparedAt = ContinuousClock.now
+
     private func usableSession() throws -> PostgresSession {
+        if session != nil, comparedAt + Self.comparison < .now, try PostgresHost.all(of: server.url).count > 1 {
+            comparedAt = .now
+            // The memory takes note of a newer timeline, with which the session below is no longer current.
+            _ = try? server.connect(for: .seconds(2), comparing: true)
+        }
         if let session, session.isUsable, server.isCurrent(session) { return session }
         let new = try server.connect(for: server.limits.opening)
         try PostgresSchema.check(new)

@@ -16,7 +16,7 @@ package struct PostgresRestore {
     ///   changed then.
     package func run(startsAreKnown: Bool) throws(StorageError) -> AssumedRestore {
         let database = try PostgresDatabase(
-            url: url, access: .exclusive, limits: PostgresLimits(), order: .restored(startsAreKnown: startsAreKnown))
+            url: url, access: .exclusive, limits: PostgresLimits(), startsAreKnown: startsAreKnown)
         defer { database.close() }
         guard let restore = database.assumedRestore else { throw .cannotOpen("the restore was not made") }
         return restore

@@ -101,10 +101,17 @@ extension PostgresSchema {
                     try apply(migration, number: index + 1, connection)
                 }
             }
+            try session.receive()
         } catch {
             _ = try? session.receive(isEnd: true)
             try? session.send("ROLLBACK", PostgresParameters())
             _ = try? session.receive(isEnd: true)
+            // lock_not_available
+            if SQLError.of(any: error).description.contains("55P03") {
+                throw PostgresError.refused(
+                    "a transaction has used one of its tables for \(longestWait), such as one of pg_dump: nothing was "
+                        + "changed, try again when it has ended")
+            }
             throw error
         }
         try session.send("COMMIT", PostgresParameters())
@@ -118,7 +125,7 @@ extension PostgresSchema {
     /// Returns the least version that a program must know to serve tables of a later version than its own.
     private static func usableFrom(_ connection: PostgresTransaction, _ found: Int) throws -> Int {
         var least = Int64(found)
-        try connection.query("SELECT usable_from FROM schema_version WHERE version = ?", [.int(Int64(found))]) {
+        try connection.query("SELECT max(usable_from) FROM schema_version", []) {
             least = $0.number
         }
         return Int(least)

@@ -31,7 +31,7 @@ enum PostgresSchema {
                 activities, phones, tokens, notifications, refreshes, records, functions, PostgresFence.table,
                 PostgresNodes.table,
             ],
-            functions: []),
+            functions: [PostgresFence.firstFunction]),
         // Sessions of a server of version 1 that runs meanwhile go on to call the function.
         Migration(
             usableFrom: 1, [PostgresFence.lineage, PostgresNodes.calls, versions],

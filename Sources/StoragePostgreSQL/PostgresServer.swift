@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import StorageSQL
+import Synchronization
 
 /// The database's address, and the settings of each session.
 struct PostgresServer: Sendable {
@@ -76,37 +78,85 @@ struct PostgresServer: Sendable {
         }
     }
 
-    /// Time for one of several hosts to answer, doubled in each round. A machine that is lost does not answer at all.
-    private static let patience = Duration.seconds(1)
-
     /// Returns `false` if a later timeline was seen since a session began.
     func isCurrent(_ session: PostgresSession) -> Bool { session.lineage.map(memory.accepts) ?? true }
 
-    /// Tries one host after the other. libpq would spend all the time on the first that does not answer.
+    /// Time for one of several hosts to answer, doubled if none does. A machine that is lost does not answer at all.
+    private static let patience = Duration.seconds(1)
+
+    /// What one host has answered.
+    private enum Answer {
+        case session(PostgresSession)
+        case refused(String)
+        case late(String)
+    }
+
+    /// Uses one of several hosts: the last one that was used, or with `comparing` the one with the newest timeline.
+    /// libpq would spend all the time on the first that does not answer.
     private func firstUsable(
         _ hosts: [PostgresHost], by deadline: ContinuousClock.Instant, comparing: Bool
     ) throws -> PostgresSession {
         var patience = Self.patience
-        let compares = comparing || memory.lineage == nil
+        let isFirst = memory.lineage == nil
+        if !comparing, !isFirst, hosts.indices.contains(memory.host),
+            case .session(let session) = answer(hosts[memory.host], by: min(deadline, .now + patience))
+        {
+            return session
+        }
         while true {
-            var reasons: [String] = []
-            var isLate = false
-            var newest: PostgresSession?
-            for host in hosts {
-                do {
-                    // A host with an older timeline than one before is refused.
-                    let session = try openSession(host, by: min(deadline, .now + patience))
-                    guard compares, session.lineage != nil else { return session }
-                    newest = session
-                } catch let error as PostgresError {
-                    if case .late = error { isLate = true }
-                    reasons.append("\(host): \(error.words)")
-                }
+            let answers = answers(hosts, by: min(deadline, .now + patience))
+            let isAnyLate = answers.contains { if case .late = $0 { true } else { false } }
+            // A process without memory waits once more for a host that is slow: its timeline may be newer.
+            let isPatient = isFirst && patience == Self.patience && isAnyLate
+            if let (host, session) = newest(answers), !isPatient {
+                memory.host = host
+                return session
             }
-            if let newest { return newest }
+            let isAllLate = answers.allSatisfy { if case .late = $0 { true } else { false } }
             // Those that have answered would say the same again.
-            guard isLate, .now < deadline else { throw PostgresError.refused(reasons.joined(separator: "; ")) }
+            guard isAllLate || isPatient, .now < deadline else {
+                let reasons = zip(hosts, answers).compactMap { host, answer in
+                    switch answer {
+                    case .session: nil as String?
+                    case .refused(let words), .late(let words): "\(host): \(words)"
+                    }
+                }
+                throw PostgresError.refused(reasons.joined(separator: "; "))
+            }
             patience *= 2
+        }
+    }
+
+    /// Returns the session whose server has the newest timeline, with the number of its host.
+    private func newest(_ answers: [Answer]) -> (Int, PostgresSession)? {
+        var found: (Int, PostgresSession)?
+        for (host, answer) in answers.enumerated() {
+            // A server with an older timeline than one that has answered is no longer current.
+            if case .session(let session) = answer, isCurrent(session) { found = found ?? (host, session) }
+        }
+        return found
+    }
+
+    /// Asks all hosts at once.
+    private func answers(_ hosts: [PostgresHost], by deadline: ContinuousClock.Instant) -> [Answer] {
+        struct Found: @unchecked Sendable {
+            var answers: [Answer?]
+        }
+        let found = Mutex(Found(answers: hosts.map { _ in nil }))
+        DispatchQueue.concurrentPerform(iterations: hosts.count) { number in
+            let answer = Found(answers: [answer(hosts[number], by: deadline)])
+            found.withLock { $0.answers[number] = answer.answers[0] }
+        }
+        return found.withLock { $0.answers.map { $0 ?? .late("was not asked") } }
+    }
+
+    private func answer(_ host: PostgresHost, by deadline: ContinuousClock.Instant) -> Answer {
+        do {
+            return .session(try openSession(host, by: deadline))
+        } catch PostgresError.late {
+            return .late(PostgresError.late.words)
+        } catch {
+            return .refused(SQLError.of(any: error).description)
         }
     }
 

@@ -22,15 +22,9 @@ struct PostgresTakeover {
         var now: Int64 = 0
     }
 
-    /// An order of an operator about the rows.
-    enum Order {
-        /// The rows were restored.
-        case restored(startsAreKnown: Bool)
-    }
-
-    /// Step between the epochs before and after a loss. Processes that took the lost database over may have begun some
-    /// epochs in between.
-    private static let epochsLost: Int64 = 1_000_000
+    /// Largest step between two epochs. It is random, so that two processes never begin the same epoch, although a
+    /// failover has lost the first one's.
+    private static let largestStep: Int64 = 1 << 32
     /// Least step between the numbers of events before and after a loss, and its part for each second of it. Both are
     /// more than a server can tell.
     private static let eventsLost: (least: Int64, perSecond: Int64) = (1 << 20, 10_000)
@@ -40,30 +34,31 @@ struct PostgresTakeover {
     /// The process before may still send what it has claimed, for some seconds. That does no harm: its open flights are
     /// rescued like those of a process that was lost.
     ///
+    /// - Parameter startsAreKnown: The word of an operator who has restored the rows: `true` if nothing was started
+    ///   since the backup. `nil` if there is no such word.
     /// - Returns: The epoch, and the restore that was assumed.
-    func run(_ order: Order? = nil) throws -> (epoch: Int64, restore: AssumedRestore?) {
+    func run(startsAreKnown: Bool? = nil) throws -> (epoch: Int64, restore: AssumedRestore?) {
         try session.send("BEGIN", PostgresParameters())
         guard let row = try read() else {
             throw PostgresError.refused("the table `writer` has no row: restore a backup")
         }
-        var restore: AssumedRestore?
-        var epoch = row.last.epoch + 1
-        var startsAreKnown = false
-        if case .restored(let areKnown)? = order { startsAreKnown = areKnown }
-        let reason = order == nil ? Self.loss(row, here: session.lineage, server.memory) : "`islet restore` was run"
-        if let reason {
-            epoch += Self.epochsLost
-            restore = try assumeRestore(row, reason, startsAreKnown: startsAreKnown)
+        let here = session.lineage
+        let reason =
+            startsAreKnown == nil ? Self.loss(row, here: here, server.memory) : "`islet restore` was run"
+        let restore = try reason.map { reason in
+            try assumeRestore(row, reason, startsAreKnown: startsAreKnown ?? false)
         }
+        let epoch = max(row.last.epoch, server.memory.commit?.epoch ?? 0) + .random(in: 1...Self.largestStep)
+        // What was found broken is whole from now on.
+        let lineage = here?.text ?? (restore == nil ? row.lineage : nil)
         try transaction.run(
             """
-            UPDATE writer SET epoch = ?, last_group = 0, committed_at = ?, lineage = coalesce(?, lineage),
+            UPDATE writer SET epoch = ?, last_group = 0, committed_at = ?, lineage = ?,
                 on_standby = current_setting('synchronous_standby_names') <> ''
             WHERE app = '*'
-            """, [.int(epoch), .int(row.now), session.lineage.map { .text($0.text) } ?? .null])
-        session.deadline = .now + server.limits.opening
+            """, [.int(epoch), .int(row.now), lineage.map(SQLArgument.text) ?? .null])
         try commit()
-        server.memory.restart(at: PostgresMemory.Commit(epoch: epoch, group: 0))
+        server.memory.begin(epoch)
         return (epoch, restore)
     }
 
@@ -76,11 +71,18 @@ struct PostgresTakeover {
     @discardableResult
     func goOn(in epoch: Int64) throws -> Int64? {
         try session.send("BEGIN", PostgresParameters())
-        guard let row = try read(), row.last.epoch == epoch else {
+        guard let row = try read() else {
             try commit()
             return nil
         }
-        let isLost = server.memory.ownCommit.map { row.last < $0 } ?? false
+        let isOther = row.last.epoch != epoch
+        // A process that has taken the rows over here has judged them.
+        let isJudged = isOther && row.lineage != nil && row.lineage == session.lineage?.text
+        let isLost = !isJudged && server.memory.commit.map { row.last < $0 } ?? false
+        guard isLost || !isOther else {
+            try commit()
+            return nil
+        }
         let lineage = isLost ? PostgresLineage.broken : session.lineage?.text ?? row.lineage
         if lineage != row.lineage {
             try transaction.run(
@@ -129,28 +131,28 @@ struct PostgresTakeover {
         if let known = memory.commit, row.last < known {
             return "the database lacks changes that were committed: a failover or a restore has lost them"
         }
-        guard let before = row.lineage, let here, before != here.text else { return nil }
-        guard let before = PostgresLineage(before) else {
-            return "the process before found that changes were lost"
-        }
+        if row.lineage == PostgresLineage.broken { return "the process before found that changes were lost" }
+        guard let here, let before = row.lineage.flatMap(PostgresLineage.init), before != here else { return nil }
         guard before.database == here.database else {
             return "the rows were written to another server or database, and then copied"
         }
-        // Nobody has written since this process's own last transaction, which is there.
+        // This process wrote last, as far as it knows, and its last transaction is there.
         if let own = memory.ownCommit, own.epoch == row.last.epoch { return nil }
-        // This process has seen a transaction shortly before, so the rows are no older ones that were restored. And the
-        // standby had every later transaction.
-        if row.isOnStandby, memory.commit != nil { return nil }
+        // This process has seen the rows shortly before the promotion, so they are no older ones that were restored.
+        // And the standby had every later transaction.
+        if row.isOnStandby, memory.hasSeen(before) { return nil }
         return "the server was promoted or recovered, and nobody knows whether the last changes are there"
     }
 
     private func assumeRestore(_ row: Row, _ reason: String, startsAreKnown: Bool) throws -> AssumedRestore {
-        let (madeAt, now) = (UnixTime(milliseconds: row.committedAt), UnixTime(milliseconds: row.now))
+        // Rows of the first version have no time. The clocks of two servers may differ.
+        let committedAt = row.committedAt == 0 ? row.now : min(row.committedAt, row.now)
+        let (madeAt, now) = (UnixTime(milliseconds: committedAt), UnixTime(milliseconds: row.now))
         session.deadline = .now + server.limits.restoring
         try transaction.run("SET LOCAL statement_timeout = 0", [])
         let changes = try BackupSafety.apply(transaction, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
         // No number is used twice. A reader of events is told of the gap.
-        let step = Self.eventsLost.least + max(row.now - row.committedAt, 0) / 1000 * Self.eventsLost.perSecond
+        let step = Self.eventsLost.least + (row.now - committedAt) / 1000 * Self.eventsLost.perSecond
         try transaction.run("UPDATE meta SET value = value + ? WHERE name = 'event_seq'", [.int(step)])
         try transaction.run(
             """

@@ -20,7 +20,18 @@ final class PostgresWriter: Sendable {
         self.epoch = epoch
     }
 
-    func close() { lock.withLock { session = nil } }
+    /// Ends the session. After a failover in which nothing was written, the rows are told where they are.
+    func close() {
+        lock.withLock {
+            if epoch != nil, let session, !session.isUsable || !server.isCurrent(session) {
+                _ = try? newSession(by: .now + Self.farewell)
+            }
+            session = nil
+        }
+    }
+
+    /// Time for the last look at a database that was lost.
+    private static let farewell = Duration.seconds(2)
 
     func write(_ body: (any SQLTransaction) throws -> Void) throws -> SQLWritten {
         try lock.withLock {
@@ -37,7 +48,10 @@ final class PostgresWriter: Sendable {
                 throw error is PostgresError ? SQLError.of(any: error) : error
             }
             try commit(session)
-            if let epoch { server.memory.saw(PostgresMemory.Commit(epoch: epoch, group: group), isOwn: true) }
+            if let epoch {
+                server.memory.saw(
+                    PostgresMemory.Commit(epoch: epoch, group: group), on: session.lineage, isOwn: true)
+            }
             return transaction.written
         }
     }

@@ -1,14 +1,9 @@
-import APNSModel
 import Foundation
-import JSONText
-import LiveActivityCore
 import LiveActivityStorage
 import PostgresCluster
-import StorageSQLite
 import TestSupport
 import Testing
 
-@testable import EmbeddedIslet
 @testable import StorageConformance
 @testable import StoragePostgreSQL
 @testable import StorageSQL
@@ -77,6 +72,61 @@ struct LossTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a node that has started after a failover assumes a loss, although it looks before it takes over`()
+        async throws
+    {
+        try await withPair { pair in
+            let owner = try SQLStore(postgres: pair.url, node: PostgresNode(number: 1), tokenKeys: nil)
+            try await owner.insertKey(Self.key("a"))
+            owner.close()
+            try await pair.failOver()
+            let door = PostgresNode(number: 2)
+            _ = try PostgresNodes(of: pair.url, memory: door.memory).look(as: nil)
+            let next = try SQLStore(postgres: pair.url, node: door, tokenKeys: nil)
+            defer { next.close() }
+            #expect(next.database.assumedRestore?.reason.contains("was promoted or recovered") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a process that has written nothing since a failover tells the next that nothing is missing`() async throws {
+        try await withPair { pair in
+            let store = try SQLStore(postgres: pair.url, tokenKeys: nil)
+            try await store.insertKey(Self.key("before"))
+            try await pair.failOver()
+            store.close()
+            let next = try SQLStore(postgres: pair.url, tokenKeys: nil)
+            defer { next.close() }
+            #expect(next.database.assumedRestore == nil)
+        }
+    }
+
+    @Test func `a sighting says nothing of the rows after five minutes`() {
+        let memory = PostgresMemory()
+        let lineage = PostgresLineage(database: "db", timeline: 1)
+        let now = ContinuousClock.now
+        memory.saw(.init(epoch: 1, group: 1), on: lineage, isOwn: false, at: now)
+        #expect(memory.hasSeen(lineage, at: now + .seconds(299)) && !memory.hasSeen(lineage, at: now + .seconds(300)))
+        #expect(!memory.hasSeen(Self.promoted, at: now))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a host that does not answer costs a second, and the next one is used`() throws {
+        let silent = try SilentServer()
+        defer { silent.stop() }
+        let folder = try TemporaryDatabase.server().directory.path
+        let url = "postgres://islet@/postgres?host=\(silent.folder),\(folder)&port=5432"
+        let server = PostgresServer(url: url)
+        let start = ContinuousClock.now
+        let session = try server.connect(for: .seconds(30), comparing: true)
+        // Once for all, and once more because it may be the newer one.
+        #expect(session.lineage != nil && ContinuousClock.now - start < .seconds(20))
+        let asked = silent.connections
+        _ = try server.connect(for: .seconds(10))
+        #expect(silent.connections == asked, "the one that has answered is asked first")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `a node that has seen what a failover lost assumes a loss, whatever was promised`() async throws {
         try await withPair { pair in
             let door = PostgresNode(number: 2)
@@ -139,88 +189,6 @@ struct LossTests {
         }
     }
 
-    // MARK: - Restores
-
-    @Test func `a copy of a database is safe: what it may have started since is started once`() async throws {
-        let url = try TemporaryDatabase.make()
-        let first = try SQLStore(postgres: url, tokenKeys: Self.keys)
-        try await Self.prepare(first)
-        first.close()
-        let copy = try TemporaryDatabase.copy(url)
-        // The backup does not contain the start of this card.
-        let second = try SQLStore(postgres: url, tokenKeys: Self.keys)
-        #expect(second.database.assumedRestore == nil)
-        #expect(try await Self.claims(second, at: Sample.now) == [.start])
-        second.close()
-        let restored = try SQLStore(postgres: copy, tokenKeys: Self.keys)
-        let restore = try #require(restored.database.assumedRestore)
-        #expect(restore.reason.contains("then copied") && restore.changes.starts == 1)
-        let now = Date().timeIntervalSince1970
-        #expect(abs(Double(restore.madeAt.milliseconds) / 1000 - now) < 60)
-        let card = try #require(try await restored.phones(of: 1, after: 0, limit: 10).first?.card)
-        #expect(card.state == .unconfirmed && card.startedAt == restore.madeAt)
-        for hours in [0, 1, 11] {
-            #expect(try await Self.claims(restored, at: restore.madeAt + .seconds(hours * 3600)).isEmpty)
-        }
-        // A reader that was told of events since is told that it has missed some, and no number comes again.
-        let span = try await restored.eventSpan(of: nil)
-        #expect(span.lostThrough == span.newest && span.newest >= 1 << 20)
-        restored.close()
-        // It is restored once.
-        let again = try SQLStore(postgres: copy, tokenKeys: Self.keys)
-        defer { again.close() }
-        #expect(again.database.assumedRestore == nil)
-    }
-
-    @Test func `an operator may say that a database was restored, and that nothing was started since`() async throws {
-        let url = try TemporaryDatabase.make()
-        let first = try SQLStore(postgres: url, tokenKeys: Self.keys)
-        try await Self.prepare(first)
-        #expect(throws: StorageError.self) { try PostgresRestore(of: url).run(startsAreKnown: true) }
-        first.close()
-        let copy = try TemporaryDatabase.copy(url)
-        #expect(try PostgresRestore(of: copy).run(startsAreKnown: true).changes.starts == 0)
-        let restored = try SQLStore(postgres: copy, tokenKeys: Self.keys)
-        #expect(restored.database.assumedRestore == nil)
-        restored.close()
-        #expect(try PostgresRestore(of: copy).run(startsAreKnown: false).changes.starts == 1)
-        #expect(PostgresInspection(of: copy, tokenKeys: Self.keys) { 0 }.restoreAssumed != nil)
-        #expect(PostgresInspection(of: url, tokenKeys: Self.keys) { 0 }.restoreAssumed == nil)
-    }
-
-    @Test(arguments: FreshSeeds.take(6))
-    func `both databases are made safe in the same way`(seed: UInt64) async throws {
-        try await withDirectory { directory in
-            let path = directory.appending(path: "islet.sqlite").path
-            let keys = TokenKeySource.file(directory.appending(path: "keys").path, isMade: true)
-            let file = try SQLStore(path: path, tokenKeys: keys)
-            var life = RandomLife(seed: seed &* 32_452_843, Pair(file))
-            try await life.live(steps: 100)
-            file.close()
-            let url = try TemporaryDatabase.makeEmpty()
-            _ = try DatabaseMove(from: path, to: url, needsStandby: false, tokenKeys: keys, again: false)
-                .run(at: Sample.now)
-            let export = try DatabaseExport(path: path)
-            try export.set(nil)
-            export.close()
-            let (madeAt, now) = (life.now, life.now + .seconds(3600))
-            let startsAreKnown = seed.isMultiple(of: 3)
-            var made: [(BackupSafety.Changes, AllRows)] = []
-            for store in [
-                try SQLStore(path: path, tokenKeys: keys), try SQLStore(postgres: url, tokenKeys: keys),
-            ] {
-                defer { store.close() }
-                let changes = try await store.write { sql in
-                    try BackupSafety.apply(
-                        sql.transaction, madeAt: madeAt, now: now, startsAreKnown: startsAreKnown)
-                }
-                made.append((changes, try await AllRows(store)))
-            }
-            #expect(made[0].0 == made[1].0 && (startsAreKnown || made[0].0.starts > 0), "seed \(seed)")
-            #expect(made[0].1.rows.differences(from: made[1].1.rows).isEmpty, "seed \(seed)")
-        }
-    }
-
     // MARK: - What counts as a loss
 
     /// What is known when a database is taken over.
@@ -229,8 +197,9 @@ struct LossTests {
         let isLoss: Bool
         var row = PostgresTakeover.Row(last: .init(epoch: 4, group: 10), lineage: "db 1", isOnStandby: true)
         var here: PostgresLineage? = PostgresLineage(database: "db", timeline: 1)
-        /// The last transaction that was seen, and whether this process has written it.
+        /// The last transaction that was seen, whether this process has written it, and where it was seen.
         var seen: (PostgresMemory.Commit, isOwn: Bool)?
+        var seenOn: PostgresLineage? = PostgresLineage(database: "db", timeline: 1)
 
         init(_ description: String, isLoss: Bool, _ change: (inout Self) -> Void) {
             testDescription = description
@@ -260,6 +229,11 @@ struct LossTests {
             $0.here = promoted
             $0.seen = (.init(epoch: 4, group: 9), isOwn: false)
         },
+        Case("a promotion that this process has looked only after", isLoss: true) {
+            $0.here = promoted
+            $0.seen = (.init(epoch: 4, group: 10), isOwn: false)
+            $0.seenOn = promoted
+        },
         Case("a promotion of a standby that may lack changes", isLoss: true) {
             $0.here = promoted
             $0.row.isOnStandby = false
@@ -272,10 +246,14 @@ struct LossTests {
             $0.seen = (.init(epoch: 4, group: 10), isOwn: true)
         },
         Case("the process before found a loss", isLoss: true) { $0.row.lineage = PostgresLineage.broken },
+        Case("the process before found a loss, and the server does not say where it is", isLoss: true) {
+            $0.row.lineage = PostgresLineage.broken
+            $0.here = nil
+        },
     ])
     func `a loss is assumed exactly where changes may be missing`(_ given: Case) {
         let server = PostgresServer(url: "postgres://db/islet")
-        if let (commit, isOwn) = given.seen { server.memory.saw(commit, isOwn: isOwn) }
+        if let (commit, isOwn) = given.seen { server.memory.saw(commit, on: given.seenOn, isOwn: isOwn) }
         #expect((PostgresTakeover.loss(given.row, here: given.here, server.memory) != nil) == given.isLoss)
     }
 
@@ -314,38 +292,7 @@ struct LossTests {
         try await body(PairOfServers(cluster: cluster))
     }
 
-    private static let keys = TokenKeySource.given(.fresh(), name: "RING")
-
     private static func key(_ id: String) -> APIKeyRecord {
         APIKeyRecord(id: id, app: Sample.bundleID, scope: .read, secretHash: [1], createdAt: Sample.now)
-    }
-
-    /// Registers a phone that can be started, and sets an activity for it.
-    private static func prepare(_ store: SQLStore) async throws {
-        let app = Sample.app()
-        let device = Sample.device("phone")
-        let before = Sample.now - .seconds(600)
-        var body = RegisterDevice.Body(user: Sample.user("ann"))
-        body.osVersion = OSVersion(18, 0)
-        body.environment = .production
-        _ = try await store.commit(RegisterDevice(app: app, id: device, body: body, now: before, freshKey: 7)).get()
-        _ = try await store.commit(
-            RegisterPushToStartToken(
-                app: app, id: device, type: "order", token: Sample.token("start"), now: before)
-        ).get()
-        var state = SetDesiredState.Body(state: Sample.state(1))
-        state.users = [Sample.user("ann")]
-        state.attributes = ["name": "a"]
-        _ = try await store.commit(
-            SetDesiredState(
-                app: Sample.bundleID, id: Sample.activityID("a"), type: Sample.type(), body: state, now: Sample.now)
-        ).get()
-    }
-
-    /// Returns the pushes that a server would claim at that time.
-    private static func claims(_ store: SQLStore, at now: UnixTime) async throws -> [PushKind] {
-        let apps = [Sample.bundleID: Sample.app()]
-        return try await store.commit(ClaimWork(now: now, node: 2, apps: apps, seed: 1)).get()
-            .flights.flatMap(\.seats).map(\.plan.kind)
     }
 }

@@ -227,10 +227,11 @@ struct OpeningTests {
 
     @Test func `tables of a newer version are left alone`() throws {
         let url = try TemporaryDatabase.make()
+        let epoch = try Self.number("SELECT epoch FROM islet.writer", url)
         try Self.run("INSERT INTO islet.schema_version (version, usable_from) VALUES (99, 99)", url)
         let words = "\(try #require(problem(url)))"
         #expect(words.contains("newer version of islet"))
-        #expect(try Self.number("SELECT epoch FROM islet.writer", url) == 1, "it was not taken over")
+        #expect(try Self.number("SELECT epoch FROM islet.writer", url) == epoch, "it was not taken over")
         // The next version may say that this one can still serve its tables.
         try Self.run("UPDATE islet.schema_version SET usable_from = \(PostgresSchema.version) WHERE version = 99", url)
         #expect(problem(url) == nil)
@@ -252,7 +253,7 @@ struct OpeningTests {
         try holder.send("LOCK TABLE writer IN ACCESS SHARE MODE", PostgresParameters())
         try holder.receive()
         let error = #expect(throws: StorageError.self) { try PostgresMigration.run(url: other) }
-        #expect(error?.description.contains("lock timeout") == true, "\(error as Any)")
+        #expect(error?.description.contains("such as one of pg_dump") == true, "\(error as Any)")
         #expect(try Self.number("SELECT max(version) FROM islet.schema_version", other) == 1)
     }
 

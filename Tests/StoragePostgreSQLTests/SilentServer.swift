@@ -26,7 +26,9 @@ final class SilentServer: Sendable {
         }
     }
 
-    var url: String { "postgres://islet@/silent?host=\(directory.path)" }
+    /// Folder of the socket.
+    var folder: String { directory.path }
+    var url: String { "postgres://islet@/silent?host=\(folder)" }
     /// Number of connections so far.
     var connections: Int { accepted.withLock(\.count) }
 

@@ -41,7 +41,7 @@ struct StandbyTests {
                     return .failure(error)
                 }
             }
-            try Self.end(function, watcher)
+            try await Self.end(function, watcher)
             return try #require(try await group.next())
         }
         guard case .failure(.commitUnknown) = result else {
@@ -55,7 +55,7 @@ struct StandbyTests {
     }
 
     /// Calls a function of the server with the session that waits for a standby, once there is one.
-    private static func end(_ function: String, _ session: PostgresSession) throws {
+    private static func end(_ function: String, _ session: PostgresSession) async throws {
         let transaction = PostgresTransaction(session, PostgresTransaction.Texts())
         var ended: Int64 = 0
         while ended == 0 {
@@ -64,6 +64,8 @@ struct StandbyTests {
                 "SELECT count(\(function)(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", []
             ) { ended = $0.number }
             try session.receive(isEnd: true)
+            // The commit needs a thread too.
+            await Task.yield()
         }
     }
 

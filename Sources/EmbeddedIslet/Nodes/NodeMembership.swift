@@ -84,13 +84,25 @@
             case .expel(let node):
                 logger.error("the owner is silent: its sessions are ended", metadata: ["owner": "\(node)"])
                 try await register.use { try $0.expel(node) }
-            case .follow(let owner):
+            case .follow(let found):
+                let owner = await reached(found, register)
                 guard desk.peer?.number != owner?.number else { return }
                 if let owner {
                     logger.notice("follows the owner", metadata: ["owner": "\(owner.address)"])
                 }
                 if let old = desk.follow(owner.map(peer)) { former.add(old) }
             }
+        }
+
+        /// Returns the owner, or `nil` while the network does not reach it. Calls that it has then fail.
+        private func reached(_ owner: NodeSighting?, _ register: Register) async -> NodeSighting? {
+            guard let owner else { return nil }
+            let isOpened = await PeerReach.opens(owner.address)
+            if register.reach.tried(owner.number, isOpened: isOpened, at: .now) { return owner }
+            if desk.peer != nil {
+                logger.warning("the network does not reach the owner", metadata: ["owner": "\(owner.address)"])
+            }
+            return nil
         }
 
         private func peer(_ owner: NodeSighting) -> NodePeer {
@@ -129,6 +141,8 @@
         private final class Register: @unchecked Sendable {
             /// `true` since it has not answered. Only the task of the looks uses it.
             var isSilent = false
+            /// Whether the owner is within reach. Only the task of the looks uses it.
+            var reach = PeerReach()
             private let nodes: PostgresNodes
             private let threads: NIOThreadPool
 

@@ -105,14 +105,21 @@
 
     /// The nodes as this one has last seen them.
     final class NodesLastSeen: Sendable {
-        private let nodes = Mutex(NodeList(nodes: []))
+        private let seen = Mutex<(nodes: NodesSeen, at: ContinuousClock.Instant)?>(nil)
 
-        var list: NodeList { nodes.withLock(\.self) }
-
-        func take(_ seen: NodesSeen) {
-            let list = NodeList(seen)
-            nodes.withLock { $0 = list }
+        /// The nodes now: the time since they were seen is time that they were not heard of.
+        var list: NodeList {
+            guard let (found, at) = seen.withLock(\.self) else { return NodeList(nodes: []) }
+            var nodes = found
+            let age = ContinuousClock.now - at
+            for index in nodes.nodes.indices {
+                nodes.nodes[index].silence += age
+                nodes.nodes[index].age += age
+            }
+            return NodeList(nodes)
         }
+
+        func take(_ nodes: NodesSeen) { seen.withLock { $0 = (nodes, .now) } }
     }
 
     /// The role of this node, which its services share.

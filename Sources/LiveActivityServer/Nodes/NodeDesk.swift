@@ -133,7 +133,7 @@ package final class NodeDesk: Sendable {
 
     // MARK: - Requests
 
-    /// Number of calls that callers have made to this process.
+    /// Number of calls of the API that callers have made to this process.
     package var calls: Int { made.load(ordering: .relaxed) }
 
     /// Counts a call of a caller.

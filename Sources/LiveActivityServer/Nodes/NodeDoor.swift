@@ -60,7 +60,7 @@ struct NodeDoor: Sendable {
 
     /// Answers a request of the public listener.
     func answer(_ request: Request, from address: String) async throws -> Answered {
-        desk.countCall()
+        if request.uri.path.hasPrefix("/v1/") { desk.countCall() }
         if let (seat, place) = desk.here() { return Answered(try await seat.api(request, address), place) }
         if let own = own(request, isWatcher: false) { return Answered(own) }
         let stream = Self.isStream(request) ? PassedBody(request.body) : nil

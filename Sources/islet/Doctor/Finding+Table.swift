@@ -205,8 +205,9 @@ extension Finding.ID {
         .databaseRestored: Entry(
             .database, .warning,
             "less than a day ago, the PostgreSQL database was restored, or a failover lost its last changes",
-            "have your backend set its activities again: phones may show older states until then "
-                + "(docs/operating/backup.md, \"What the server assumes after a restore\")"),
+            "have your backend set its activities again, those that the database lacks with `start: appOnly`: phones "
+                + "may show older states until then (docs/operating/backup.md, \"What the server assumes after a "
+                + "restore\")"),
         .contractGood: Entry(
             .contract, .ok,
             "running activities fit their contracts (checked: the newest 200 of each type)"),

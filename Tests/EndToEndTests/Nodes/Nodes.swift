@@ -15,11 +15,13 @@ import Testing
 ///
 /// - Parameters:
 ///   - onPair: `true` if a standby must have each commit before it is answered.
+///   - isOnNetwork: `true` if the nodes reach the database through the loopback network, each with a group of its own.
 ///   - executable: The program that all nodes begin with; `nil` for that of the tests.
 func withNodes(
-    _ count: Int, onPair: Bool = false, executable: URL? = nil, _ body: (Nodes, DemoStage) async throws -> Void
+    _ count: Int, onPair: Bool = false, isOnNetwork: Bool = false, executable: URL? = nil,
+    _ body: (Nodes, DemoStage) async throws -> Void
 ) async throws {
-    let cluster = try PostgresCluster()
+    let cluster = try PostgresCluster(port: isOnNetwork ? try DemoStage.freePort() : nil)
     defer { cluster.stop() }
     if onPair { try cluster.addStandby() }
     var surroundings = DemoStage.Surroundings()
@@ -29,10 +31,12 @@ func withNodes(
         "ISLET_TOKEN_KEYS_ENVIRONMENT": "RING",
         "RING": TokenKeyRing.fresh().text, "ISLET_LOG_LEVEL": "info",
     ]
+    if isOnNetwork { surroundings.command = Nodes.command(of: 0) }
     surroundings.environment = shared.merging(["ISLET_NODES_LISTEN": "127.0.0.1:\(ports[0])"]) { $1 }
     try await withStage(surroundings, executable: executable) { stage in
         let nodes = try Nodes(stage, shared, cluster, hasStandby: onPair, peerPorts: ports)
         do {
+            nodes.haveGroups = isOnNetwork
             for number in 1..<count { try await nodes.start(number, executable) }
             try await body(nodes, stage)
         } catch {
@@ -55,6 +59,16 @@ final class Nodes: @unchecked Sendable {
     private let ports: [UInt16]
     // Changed by one task at a time.
     private(set) var processes: [Int: ChildProcess] = [:]
+    /// `true` if each node has a group of its own.
+    var haveGroups = false
+
+    /// Returns the group of a node, which no user of the machine has.
+    static func group(_ number: Int) -> Int { 61_000 + number }
+
+    /// Returns the beginning of a command that runs as a node's group.
+    static func command(of number: Int) -> [String] {
+        ["/usr/bin/setpriv", "--regid", "\(group(number))", "--clear-groups", "--"]
+    }
 
     init(
         _ stage: DemoStage, _ shared: [String: String], _ cluster: PostgresCluster, hasStandby: Bool,
@@ -72,14 +86,19 @@ final class Nodes: @unchecked Sendable {
 
     /// Starts a node.
     ///
-    /// - Parameter executable: The program; `nil` for that of the test.
-    func start(_ number: Int, _ executable: URL? = nil) async throws {
-        guard number > 0 else { return try await stage.startServer(within: .seconds(60)) }
+    /// - Parameters:
+    ///   - executable: The program; `nil` for that of the test.
+    ///   - environment: Variables of this node alone.
+    func start(_ number: Int, _ executable: URL? = nil, environment: [String: String] = [:]) async throws {
+        guard number > 0 else { return try await stage.startServer(environment, within: .seconds(60)) }
+        let program = try executable ?? Executable.islet
+        let command =
+            (haveGroups ? Self.command(of: number) : []) + [program.path, "serve", "--config", config]
         let node = try ChildProcess(
-            "node \(number)", executable: executable ?? Executable.islet, arguments: ["serve", "--config", config],
+            "node \(number)", executable: URL(fileURLWithPath: command[0]), arguments: Array(command.dropFirst()),
             environment: shared.merging([
                 "ISLET_LISTEN": "127.0.0.1:\(ports[number])", "ISLET_NODES_LISTEN": "127.0.0.1:\(peerPorts[number])",
-            ]) { $1 }, log: stage.directory.appendingPathComponent("node-\(number).log"))
+            ]) { $1 }.merging(environment) { $1 }, log: stage.directory.appendingPathComponent("node-\(number).log"))
         processes[number] = node
         try await node.isUp(within: .seconds(60))
     }

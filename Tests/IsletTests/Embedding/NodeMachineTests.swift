@@ -98,4 +98,17 @@ struct NodeMachineTests {
         #expect(machine.saw(Self.seen(other), before: .left) == [.follow(other)])
         #expect(machine.state == .left)
     }
+
+    @Test func `an owner that no connection reaches for 3 s is out of reach, until one does`() {
+        var reach = PeerReach()
+        let start = ContinuousClock.now
+        func tried(_ isOpened: Bool, after seconds: Double, node: Int64 = 1) -> Bool {
+            reach.tried(node, isOpened: isOpened, at: start + .seconds(seconds))
+        }
+        #expect(tried(false, after: 0) && tried(false, after: 2.9))
+        #expect(!tried(false, after: 3) && !tried(false, after: 60))
+        #expect(tried(true, after: 61) && tried(false, after: 62) && tried(false, after: 64))
+        // Another owner begins anew.
+        #expect(tried(false, after: 66, node: 2) && !tried(false, after: 69, node: 2))
+    }
 }

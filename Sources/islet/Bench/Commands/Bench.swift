@@ -13,7 +13,7 @@ struct Bench: AsyncParsableCommand {
             """,
         subcommands: [
             BenchFanout.self, BenchPuts.self, BenchChurn.self, BenchStore.self, BenchRegistration.self, BenchSend.self,
-            BenchBadDay.self, BenchAlarm.self, BenchOutage.self,
+            BenchBadDay.self, BenchAlarm.self, BenchOutage.self, BenchNodes.self,
         ])
 }
 

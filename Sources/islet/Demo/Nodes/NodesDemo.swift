@@ -1,22 +1,17 @@
 import BackendCalls
-import EmbeddedIslet
 import Foundation
 import JSONText
 import OrderTracking
 import PostgresCluster
-import StorageSQL
 
 /// Several servers on a PostgreSQL pair, of which one is killed in the middle of an order, and then the database.
-final class NodesDemo {
-    private let stage: DemoStage
+struct NodesDemo {
+    private let nodes: NodesStage
     private let play: PlayStage
-    private let cluster: PostgresCluster
     private let say: @Sendable (String) -> Void
-    /// Addresses of the servers.
-    private let addresses: [String]
-    private let peers: [UInt16]
-    /// The servers except the first, which is the stage's.
-    private var others: [ChildProcess] = []
+
+    private var stage: DemoStage { nodes.stage }
+    private var addresses: [String] { nodes.addresses }
 
     private let order = Shop.Order(id: "1042", restaurant: "Da Mario", people: ["alice", "bob"])
     private static let limit = Duration.seconds(60)
@@ -30,55 +25,15 @@ final class NodesDemo {
     ) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         say("Starting PostgreSQL with a standby, \(count) servers and a simulator on the loopback …")
-        let cluster = try PostgresCluster()
-        defer { cluster.stop() }
-        try cluster.addStandby()
-        let demo = try await NodesDemo(count, cluster, directory, executable, fast: fast, say)
+        let nodes = try await NodesStage(count, in: directory, executable: executable, startGrace: fast ? "1s" : "3s")
+        let play = PlayStage(nodes.stage, OrderPlay.self, rest: fast ? .zero : .seconds(3), printing: say)
         do {
-            try await demo.play()
+            try await Self(nodes: nodes, play: play, say: say).play()
         } catch {
-            await demo.close()
+            await nodes.close()
             throw error
         }
-        await demo.close()
-    }
-
-    private init(
-        _ count: Int, _ cluster: PostgresCluster, _ directory: URL, _ executable: URL, fast: Bool,
-        _ say: @escaping @Sendable (String) -> Void
-    ) async throws {
-        self.cluster = cluster
-        self.say = say
-        peers = try (0..<count).map { _ in try DemoStage.freePort() }
-        let ports = try (0..<count).map { _ in try DemoStage.freePort() }
-        var surroundings = DemoStage.Surroundings()
-        surroundings.environment = [
-            "ISLET_STORAGE": cluster.pairURL("postgres"), "ISLET_TOKEN_KEYS_ENVIRONMENT": "ISLET_DEMO_RING",
-            "ISLET_DEMO_RING": TokenKeyRing.fresh().text, "ISLET_NODES_LISTEN": "127.0.0.1:\(peers[0])",
-        ]
-        stage = try await DemoStage(
-            directory: directory, startGrace: fast ? "1s" : "3s", executable: executable, surroundings: surroundings)
-        play = PlayStage(stage, OrderPlay.self, rest: fast ? .zero : .seconds(3), printing: say)
-        addresses = [stage.isletAddress] + ports.dropFirst().map { "http://127.0.0.1:\($0)" }
-        do {
-            for number in 1..<count {
-                others.append(
-                    try await stage.startNode(
-                        "node-\(number + 1)",
-                        [
-                            "ISLET_LISTEN": "127.0.0.1:\(ports[number])",
-                            "ISLET_NODES_LISTEN": "127.0.0.1:\(peers[number])",
-                        ]))
-            }
-        } catch {
-            await close()
-            throw error
-        }
-    }
-
-    private func close() async {
-        for node in others { await node.stop() }
-        await stage.close()
+        await nodes.close()
     }
 
     // MARK: - The play
@@ -98,9 +53,8 @@ final class NodesDemo {
         try await killDatabase()
         try await report(.delivering, eta: 5, through: 0, alert: "Your order is on its way")
         try await report(.delivered, eta: nil, through: last, alert: "Enjoy your meal!")
-        if let (list, isServed) = try DatabaseLocation(cluster.pairURL("postgres")).nodes() {
-            say("\nislet nodes:\n\(Nodes.table(list, isServed: isServed))")
-        }
+        let (list, isServed) = try nodes.nodes()
+        say("\nislet nodes:\n\(Nodes.table(list, isServed: isServed))")
     }
 
     /// Reports a status through a server, and waits until each phone shows it.
@@ -160,7 +114,7 @@ final class NodesDemo {
 
     private func killDatabase() async throws {
         say("kill -9 of PostgreSQL. Its standby has every change that was answered, and is promoted")
-        try cluster.crash()
-        try cluster.promoteStandby()
+        try nodes.cluster.crash()
+        try nodes.cluster.promoteStandby()
     }
 }

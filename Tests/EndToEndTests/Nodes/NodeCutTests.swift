@@ -1,0 +1,119 @@
+import Foundation
+import JSONText
+import PostgresCluster
+import Testing
+
+@testable import islet
+
+/// Cuts the network between nodes and their database. `script/crash --cuts` plays them: they need root.
+@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["NODE_CUTS"] != nil, "needs root and nftables"))
+struct NodeCutTests {
+    @Test(arguments: [NetworkCut.Direction.outbound, .inbound, .both])
+    func `an owner that is cut from the database is replaced, and follows when the network is back`(
+        direction: NetworkCut.Direction
+    ) async throws {
+        try await withOrder { nodes, network in
+            try network.cut(0, .database, direction)
+            let start = ContinuousClock.now
+            try await nodes.insist("ready", through: 1, revision: 2)
+            print("\(direction): first acknowledgement \(ContinuousClock.now - start) after the cut of the owner")
+            #expect(try await nodes.owner() == 1)
+            try await nodes.shows("ready")
+            try network.heal()
+            try await nodes.insist("picked_up", through: 0, revision: 3)
+            try await nodes.shows("picked_up")
+            #expect(try await nodes.owner() == 1)
+        }
+    }
+
+    @Test(arguments: [NetworkCut.Direction.outbound, .inbound, .both])
+    func `a door that is cut from the owner refuses calls, and passes them on when the network is back`(
+        direction: NetworkCut.Direction
+    ) async throws {
+        try await withOrder { nodes, network in
+            try network.cut(1, .owner, direction)
+            let start = ContinuousClock.now
+            let refusal = await #expect(throws: JSONCaller.Refusal.self) { try await nodes.set("ready", through: 1) }
+            #expect(refusal?.status == 503)
+            print("\(direction): \(refusal?.code ?? "-") \(ContinuousClock.now - start) after the cut of the door")
+            // The owner serves, and nobody takes its place.
+            let revision = try await nodes.set("ready", through: 0)
+            #expect(revision == 2)
+            try await nodes.shows("ready")
+            #expect(try await nodes.owner() == 0)
+            let later = ContinuousClock.now
+            await #expect(throws: JSONCaller.Refusal.self) { try await nodes.set("picked_up", through: 1) }
+            print("\(direction): the next refusal after \(ContinuousClock.now - later)")
+            try network.heal()
+            try await nodes.insist("picked_up", through: 1, revision: 3)
+            try await nodes.shows("picked_up")
+        }
+    }
+
+    @Test func `a door that is cut from the database passes calls on`() async throws {
+        try await withOrder { nodes, network in
+            try network.cut(1, .database, .both)
+            for (number, status) in ["ready", "picked_up", "delivering"].enumerated() {
+                #expect(try await nodes.set(status, through: 1) == number + 2)
+                try await nodes.shows(status)
+            }
+            try network.heal()
+            try await nodes.kill(0)
+            try await nodes.insist("delivered", through: 1, revision: 5)
+        }
+    }
+
+    /// Runs a test with an order on a phone, which the first of two nodes serves.
+    private func withOrder(_ body: (Nodes, NodeNetwork) async throws -> Void) async throws {
+        try await withNodes(2, isOnNetwork: true) { nodes, stage in
+            try await stage.addPhone("alice")
+            try await Waiting.until("alice is registered", within: .seconds(60)) {
+                try await stage.hasReported("alice")
+            }
+            #expect(try await nodes.owner() == 0)
+            #expect(try await nodes.set("preparing", through: 1) == 1)
+            try await nodes.shows("preparing")
+            try await body(nodes, try NodeNetwork(nodes))
+        }
+    }
+}
+
+/// The network between nodes and their database.
+struct NodeNetwork {
+    enum Place { case database, owner }
+
+    private let nodes: Nodes
+    private let cuts: NetworkCut
+
+    init(_ nodes: Nodes) throws {
+        self.nodes = nodes
+        cuts = try NetworkCut(
+            groups: nodes.peerPorts.indices.map(Nodes.group), ports: nodes.peerPorts + [nodes.cluster.port])
+    }
+
+    func cut(_ node: Int, _ place: Place, _ direction: NetworkCut.Direction) throws {
+        let port =
+            switch place {
+            case .database: nodes.cluster.port
+            case .owner: nodes.peerPorts[0]
+            }
+        try cuts.cut(Nodes.group(node), to: port, direction)
+    }
+
+    func heal() throws { try cuts.heal() }
+}
+
+extension Nodes {
+    /// Sets the state of the order again and again, until it is taken.
+    fileprivate func insist(_ status: String, through number: Int, revision: Int) async throws {
+        try await Waiting.until("\(status) is taken by node \(number)", within: .seconds(90)) {
+            do {
+                let found = try await set(status, through: number)
+                #expect(found == revision)
+                return true
+            } catch let refusal as JSONCaller.Refusal where refusal.status == 503 {
+                return false
+            }
+        }
+    }
+}
