@@ -25,12 +25,9 @@ package final class PostgresMemory: Sendable {
         /// The last time that transactions were seen on each of the last lines of changes, the newest last.
         var sightings: [Sighting] = []
         /// Number of the host in the URL that was last used.
-        var host = 0
+        var host: Int?
     }
 
-    /// Time for which a sighting says that the rows are not those of an earlier time. A failover takes less, and a
-    /// restore more.
-    private static let freshness = Duration.seconds(300)
     private static let maximumSightings = 4
 
     private let state = Mutex(State())
@@ -47,16 +44,14 @@ package final class PostgresMemory: Sendable {
     var ownCommit: Commit? { state.withLock { $0.commit?.epoch == $0.ownEpoch ? $0.commit : nil } }
 
     /// Number of the host in the URL that was last used.
-    var host: Int {
+    var host: Int? {
         get { state.withLock(\.host) }
         set { state.withLock { $0.host = newValue } }
     }
 
-    /// Returns `true` if transactions were seen on a line of changes not long ago.
-    func hasSeen(_ lineage: PostgresLineage, at now: ContinuousClock.Instant = .now) -> Bool {
-        state.withLock { state in
-            state.sightings.contains { $0.lineage == lineage && now - $0.at < Self.freshness }
-        }
+    /// Returns `true` if transactions were seen on a line of changes within a time.
+    func hasSeen(_ lineage: PostgresLineage, within time: Duration, at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in state.sightings.contains { $0.lineage == lineage && now - $0.at < time } }
     }
 
     /// Notes a transaction that was committed, and the line of changes that it was seen on.

@@ -201,7 +201,8 @@ package final class PostgresNodes {
     private var comparedAt = ContinuousClock.now
 
     private func usableSession() throws -> PostgresSession {
-        if session != nil, comparedAt + Self.comparison < .now, try PostgresHost.all(of: server.url).count > 1 {
+        if session?.lineage != nil, comparedAt + Self.comparison < .now, try PostgresHost.all(of: server.url).count > 1
+        {
             comparedAt = .now
             // The memory takes note of a newer timeline, with which the session below is no longer current.
             _ = try? server.connect(for: .seconds(2), comparing: true)

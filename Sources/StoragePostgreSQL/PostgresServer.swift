@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import StorageSQL
-import Synchronization
 
 /// The database's address, and the settings of each session.
 struct PostgresServer: Sendable {
@@ -81,8 +80,8 @@ struct PostgresServer: Sendable {
     /// Returns `false` if a later timeline was seen since a session began.
     func isCurrent(_ session: PostgresSession) -> Bool { session.lineage.map(memory.accepts) ?? true }
 
-    /// Time for one of several hosts to answer, doubled if none does. A machine that is lost does not answer at all.
-    private static let patience = Duration.seconds(1)
+    /// Time for one of several hosts to answer at first, and at most. A machine that is lost does not answer at all.
+    private static let patience = (first: Duration.seconds(1), longest: Duration.seconds(3))
 
     /// What one host has answered.
     private enum Answer {
@@ -96,25 +95,24 @@ struct PostgresServer: Sendable {
     private func firstUsable(
         _ hosts: [PostgresHost], by deadline: ContinuousClock.Instant, comparing: Bool
     ) throws -> PostgresSession {
-        var patience = Self.patience
-        let isFirst = memory.lineage == nil
-        if !comparing, !isFirst, hosts.indices.contains(memory.host),
-            case .session(let session) = answer(hosts[memory.host], by: min(deadline, .now + patience))
+        var patience = Self.patience.first
+        let last = memory.host
+        if !comparing, let last, hosts.indices.contains(last),
+            case .session(let session) = answer(hosts[last], by: min(deadline, .now + patience))
         {
             return session
         }
         while true {
-            let answers = answers(hosts, by: min(deadline, .now + patience))
+            let answers = answers(hosts, for: min(deadline - .now, patience))
             let isAnyLate = answers.contains { if case .late = $0 { true } else { false } }
             // A process without memory waits once more for a host that is slow: its timeline may be newer.
-            let isPatient = isFirst && patience == Self.patience && isAnyLate
+            let isPatient = last == nil && patience == Self.patience.first && isAnyLate
             if let (host, session) = newest(answers), !isPatient {
                 memory.host = host
                 return session
             }
-            let isAllLate = answers.allSatisfy { if case .late = $0 { true } else { false } }
-            // Those that have answered would say the same again.
-            guard isAllLate || isPatient, .now < deadline else {
+            // If all have answered, they would say the same again.
+            guard isAnyLate, .now < deadline else {
                 let reasons = zip(hosts, answers).compactMap { host, answer in
                     switch answer {
                     case .session: nil as String?
@@ -123,7 +121,7 @@ struct PostgresServer: Sendable {
                 }
                 throw PostgresError.refused(reasons.joined(separator: "; "))
             }
-            patience *= 2
+            patience = min(patience * 2, Self.patience.longest)
         }
     }
 
@@ -137,17 +135,35 @@ struct PostgresServer: Sendable {
         return found
     }
 
-    /// Asks all hosts at once.
-    private func answers(_ hosts: [PostgresHost], by deadline: ContinuousClock.Instant) -> [Answer] {
-        struct Found: @unchecked Sendable {
-            var answers: [Answer?]
+    /// Asks all hosts at once, each on a thread of its own.
+    private func answers(_ hosts: [PostgresHost], for time: Duration) -> [Answer] {
+        let answers = Answers(count: hosts.count)
+        for (number, host) in hosts.enumerated() {
+            Thread.detachNewThread { answers.put(answer(host, by: .now + time), at: number) }
         }
-        let found = Mutex(Found(answers: hosts.map { _ in nil }))
-        DispatchQueue.concurrentPerform(iterations: hosts.count) { number in
-            let answer = Found(answers: [answer(hosts[number], by: deadline)])
-            found.withLock { $0.answers[number] = answer.answers[0] }
+        return answers.wait()
+    }
+
+    /// The answers of hosts, from several threads.
+    private final class Answers: @unchecked Sendable {
+        private let lock = NSLock()
+        private let isDone = DispatchSemaphore(value: 0)
+        // Guarded by `lock`: a session passes from its thread to the one that waits.
+        private var all: [Answer]
+
+        init(count: Int) {
+            all = (0..<count).map { _ in .late("was not asked") }
         }
-        return found.withLock { $0.answers.map { $0 ?? .late("was not asked") } }
+
+        func put(_ answer: Answer, at number: Int) {
+            lock.withLock { all[number] = answer }
+            isDone.signal()
+        }
+
+        func wait() -> [Answer] {
+            for _ in all.indices { isDone.wait() }
+            return lock.withLock { all }
+        }
     }
 
     private func answer(_ host: PostgresHost, by deadline: ContinuousClock.Instant) -> Answer {

@@ -22,9 +22,12 @@ struct PostgresTakeover {
         var now: Int64 = 0
     }
 
-    /// Largest step between two epochs. It is random, so that two processes never begin the same epoch, although a
-    /// failover has lost the first one's.
-    private static let largestStep: Int64 = 1 << 32
+    /// Number of random bits at the end of an epoch, below the server's time. So epochs grow, and two processes never
+    /// begin the same one, although a failover has lost the first one's.
+    private static let randomBits = 20
+    /// Time for which a sighting says that the rows are not those of an earlier time. A failover takes less, and a
+    /// restore more. Without `twoSafe`, the server's names of standbys may be taken back for a while meanwhile.
+    private static let freshness = (twoSafe: Duration.seconds(300), other: Duration.seconds(30))
     /// Least step between the numbers of events before and after a loss, and its part for each second of it. Both are
     /// more than a server can tell.
     private static let eventsLost: (least: Int64, perSecond: Int64) = (1 << 20, 10_000)
@@ -44,12 +47,14 @@ struct PostgresTakeover {
         }
         let here = session.lineage
         let reason =
-            startsAreKnown == nil ? Self.loss(row, here: here, server.memory) : "`islet restore` was run"
+            startsAreKnown == nil
+            ? Self.loss(row, here: here, server.memory, isTwoSafe: server.needsStandby) : "`islet restore` was run"
         let restore = try reason.map { reason in
             try assumeRestore(row, reason, startsAreKnown: startsAreKnown ?? false)
         }
-        let epoch = max(row.last.epoch, server.memory.commit?.epoch ?? 0) + .random(in: 1...Self.largestStep)
-        // What was found broken is whole from now on.
+        let least = max(row.last.epoch, server.memory.commit?.epoch ?? 0, row.now << Self.randomBits)
+        let epoch = least + .random(in: 1...1 << Self.randomBits)
+        // Clears the mark of a loss, which this takeover has handled.
         let lineage = here?.text ?? (restore == nil ? row.lineage : nil)
         try transaction.run(
             """
@@ -127,7 +132,7 @@ struct PostgresTakeover {
     /// Returns why the rows may lack changes, or `nil` if they are known to be complete.
     ///
     /// - Parameter here: The line of changes of the server; `nil` if it does not say.
-    static func loss(_ row: Row, here: PostgresLineage?, _ memory: PostgresMemory) -> String? {
+    static func loss(_ row: Row, here: PostgresLineage?, _ memory: PostgresMemory, isTwoSafe: Bool) -> String? {
         if let known = memory.commit, row.last < known {
             return "the database lacks changes that were committed: a failover or a restore has lost them"
         }
@@ -140,7 +145,8 @@ struct PostgresTakeover {
         if let own = memory.ownCommit, own.epoch == row.last.epoch { return nil }
         // This process has seen the rows shortly before the promotion, so they are no older ones that were restored.
         // And the standby had every later transaction.
-        if row.isOnStandby, memory.hasSeen(before) { return nil }
+        let freshness = isTwoSafe ? Self.freshness.twoSafe : Self.freshness.other
+        if row.isOnStandby, memory.hasSeen(before, within: freshness) { return nil }
         return "the server was promoted or recovered, and nobody knows whether the last changes are there"
     }
 

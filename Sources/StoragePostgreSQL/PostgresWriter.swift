@@ -10,6 +10,7 @@ final class PostgresWriter: Sendable {
     private let lock = NSLock()
     // Guarded by `lock`, which a mutex of values cannot express: a transaction's closure must not be copied into it.
     nonisolated(unsafe) private var session: PostgresSession?
+    nonisolated(unsafe) private var isClosed = false
     nonisolated(unsafe) private var texts = PostgresTransaction.Texts()
     /// Number of the last transaction, by which its commit can be recognised.
     nonisolated(unsafe) private var group: Int64 = 0
@@ -20,10 +21,13 @@ final class PostgresWriter: Sendable {
         self.epoch = epoch
     }
 
-    /// Ends the session. After a failover in which nothing was written, the rows are told where they are.
+    /// Ends the session. If the server has changed since the last transaction, writes the new server's timeline into
+    /// the row of the epoch.
     func close() {
         lock.withLock {
-            if epoch != nil, let session, !session.isUsable || !server.isCurrent(session) {
+            guard !isClosed else { return }
+            isClosed = true
+            if epoch != nil, session.map({ !$0.isUsable || !server.isCurrent($0) }) ?? true {
                 _ = try? newSession(by: .now + Self.farewell)
             }
             session = nil

@@ -101,13 +101,15 @@ struct LossTests {
         }
     }
 
-    @Test func `a sighting says nothing of the rows after five minutes`() {
+    @Test func `a sighting says nothing of the rows after its time`() {
         let memory = PostgresMemory()
         let lineage = PostgresLineage(database: "db", timeline: 1)
         let now = ContinuousClock.now
         memory.saw(.init(epoch: 1, group: 1), on: lineage, isOwn: false, at: now)
-        #expect(memory.hasSeen(lineage, at: now + .seconds(299)) && !memory.hasSeen(lineage, at: now + .seconds(300)))
-        #expect(!memory.hasSeen(Self.promoted, at: now))
+        let time = Duration.seconds(300)
+        #expect(memory.hasSeen(lineage, within: time, at: now + .seconds(299)))
+        #expect(!memory.hasSeen(lineage, within: time, at: now + .seconds(300)))
+        #expect(!memory.hasSeen(Self.promoted, within: time, at: now))
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -254,7 +256,8 @@ struct LossTests {
     func `a loss is assumed exactly where changes may be missing`(_ given: Case) {
         let server = PostgresServer(url: "postgres://db/islet")
         if let (commit, isOwn) = given.seen { server.memory.saw(commit, on: given.seenOn, isOwn: isOwn) }
-        #expect((PostgresTakeover.loss(given.row, here: given.here, server.memory) != nil) == given.isLoss)
+        #expect(
+            (PostgresTakeover.loss(given.row, here: given.here, server.memory, isTwoSafe: true) != nil) == given.isLoss)
     }
 
     // MARK: - Support

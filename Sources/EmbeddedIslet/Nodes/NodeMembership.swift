@@ -26,6 +26,7 @@
         let logger: Logger
         let command: @Sendable (NodeOwnership.Command) -> Void
         private let former = Former()
+        private let reach = OwnerReach()
 
         func run() async throws {
             let register = Register(PostgresNodes(of: url, memory: memory), threads)
@@ -36,6 +37,12 @@
                         while (try? await ContinuousClock().sleep(for: NodeMachine.beat)) != nil { beat.yield() }
                     }
                     group.addTask { for await _ in looks { beat.yield() } }
+                    group.addTask {
+                        while (try? await ContinuousClock().sleep(for: NodeMachine.beat)) != nil {
+                            await probe()
+                            beat.yield()
+                        }
+                    }
                     beat.yield()
                     for await _ in beats {
                         await look(register)
@@ -74,6 +81,17 @@
             }
         }
 
+        /// Tries to reach the owner. If the network does not, calls in flight fail, and others wait for it.
+        private func probe() async {
+            guard let (owner, known) = reach.target else { return }
+            let attempt = await PeerReach.attempt(owner.address, known: known)
+            guard !reach.tried(owner.number, attempt), desk.peer?.number == owner.number,
+                let old = desk.follow(nil)
+            else { return }
+            logger.warning("the network does not reach the owner", metadata: ["owner": "\(owner.address)"])
+            try? await old.client.shutdown()
+        }
+
         private func perform(_ action: NodeMachine.Action, _ register: Register) async throws {
             switch action {
             case .open: command(.open)
@@ -85,24 +103,13 @@
                 logger.error("the owner is silent: its sessions are ended", metadata: ["owner": "\(node)"])
                 try await register.use { try $0.expel(node) }
             case .follow(let found):
-                let owner = await reached(found, register)
+                let owner = reach.watch(found) ? found : nil
                 guard desk.peer?.number != owner?.number else { return }
                 if let owner {
                     logger.notice("follows the owner", metadata: ["owner": "\(owner.address)"])
                 }
                 if let old = desk.follow(owner.map(peer)) { former.add(old) }
             }
-        }
-
-        /// Returns the owner, or `nil` while the network does not reach it. Calls that it has then fail.
-        private func reached(_ owner: NodeSighting?, _ register: Register) async -> NodeSighting? {
-            guard let owner else { return nil }
-            let isOpened = await PeerReach.opens(owner.address)
-            if register.reach.tried(owner.number, isOpened: isOpened, at: .now) { return owner }
-            if desk.peer != nil {
-                logger.warning("the network does not reach the owner", metadata: ["owner": "\(owner.address)"])
-            }
-            return nil
         }
 
         private func peer(_ owner: NodeSighting) -> NodePeer {
@@ -137,12 +144,51 @@
             }
         }
 
+        /// Whether the owner is within reach. The looks say who it is, and the probes whether it answers.
+        private final class OwnerReach: Sendable {
+            private struct State {
+                var owner: NodeSighting?
+                var address: SocketAddress?
+                var reach = PeerReach(of: 0)
+                var isReached = true
+            }
+
+            private let state = Mutex(State())
+
+            /// The owner to probe, and the address that its name has had.
+            var target: (owner: NodeSighting, known: SocketAddress?)? {
+                state.withLock { state in state.owner.map { ($0, state.address) } }
+            }
+
+            /// Takes who the owner is; `nil`: no other node.
+            ///
+            /// - Returns: `true` if it counts as within reach.
+            func watch(_ owner: NodeSighting?) -> Bool {
+                state.withLock { state in
+                    if state.owner?.number != owner?.number {
+                        state = State(owner: owner, reach: PeerReach(of: owner?.number ?? 0))
+                    }
+                    return state.isReached
+                }
+            }
+
+            /// Takes the result of a probe of a node.
+            ///
+            /// - Returns: `true` if it counts as within reach.
+            func tried(_ node: Int64, _ attempt: PeerReach.Attempt) -> Bool {
+                state.withLock { state in
+                    guard state.owner?.number == node else { return true }
+                    if case .opened(let address) = attempt { state.address = address }
+                    state.isReached = state.reach.tried(attempt, at: .now)
+                    return state.isReached
+                }
+            }
+        }
+
         /// The register, used by one thread at a time.
         private final class Register: @unchecked Sendable {
             /// `true` since it has not answered. Only the task of the looks uses it.
             var isSilent = false
-            /// Whether the owner is within reach. Only the task of the looks uses it.
-            var reach = PeerReach()
             private let nodes: PostgresNodes
             private let threads: NIOThreadPool
 

@@ -107,7 +107,7 @@
     final class NodesLastSeen: Sendable {
         private let seen = Mutex<(nodes: NodesSeen, at: ContinuousClock.Instant)?>(nil)
 
-        /// The nodes now: the time since they were seen is time that they were not heard of.
+        /// The nodes now. Adds the time since the last look to each node's age and silence.
         var list: NodeList {
             guard let (found, at) = seen.withLock(\.self) else { return NodeList(nodes: []) }
             var nodes = found

@@ -5,39 +5,74 @@
 
     /// Whether a node can be reached over the network, as a pure machine.
     ///
-    /// A connection whose packets are lost looks like one whose answer takes long. So a node opens another connection
-    /// from time to time, which needs no more than the other machine.
+    /// A connection whose packets are lost looks like one whose answer takes long. So another connection is opened from
+    /// time to time. The other machine's kernel answers it, even if the process hangs.
     struct PeerReach {
         /// Time for which no connection could be opened, after which the node counts as out of reach.
         static let patience = Duration.seconds(3)
 
-        private var failing: (node: Int64, since: ContinuousClock.Instant)?
+        private(set) var node: Int64
+        private var failingSince: ContinuousClock.Instant?
+
+        init(of node: Int64) {
+            self.node = node
+        }
+
+        /// The result of an attempt to open a connection.
+        enum Attempt: Sendable, Equatable {
+            case opened(SocketAddress)
+            /// The network or the other machine did not answer, or refused.
+            case failed
+            /// This machine could not try: no name was resolved, or no socket made.
+            case none
+        }
 
         /// Takes the result of an attempt.
         ///
         /// - Returns: `true` if the node counts as within reach.
-        mutating func tried(_ node: Int64, isOpened: Bool, at now: ContinuousClock.Instant) -> Bool {
-            guard !isOpened else {
-                failing = nil
-                return true
+        mutating func tried(_ attempt: Attempt, at now: ContinuousClock.Instant) -> Bool {
+            switch attempt {
+            case .opened: failingSince = nil
+            case .failed: failingSince = failingSince ?? now
+            case .none: break
             }
-            guard let failing, failing.node == node else {
-                failing = (node, now)
-                return true
-            }
-            return now - failing.since < Self.patience
+            return failingSince.map { now - $0 < Self.patience } ?? true
         }
+
+        /// Time for one attempt.
+        private static let limit = TimeAmount.seconds(1)
 
         /// Opens a connection to the listener for other nodes, and closes it again.
         ///
-        /// - Returns: `false` if it was not opened within a second.
-        static func opens(_ address: String) async -> Bool {
-            guard let request = try? HTTPClient.Request(url: address) else { return false }
-            let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connectTimeout(.seconds(1)).connect(host: request.host, port: request.port).get()
-            guard let channel else { return false }
-            try? await channel.close()
-            return true
+        /// - Parameter known: The address that the name has had; `nil` to resolve it.
+        static func attempt(_ url: String, known: SocketAddress?) async -> Attempt {
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(limit)
+            do {
+                let channel: any Channel
+                if let known {
+                    channel = try await bootstrap.connect(to: known).get()
+                } else {
+                    let request = try HTTPClient.Request(url: url)
+                    // A URL has an IPv6 address in brackets.
+                    let host = request.host.hasPrefix("[") ? String(request.host.dropFirst().dropLast()) : request.host
+                    channel = try await bootstrap.connect(host: host, port: request.port).get()
+                }
+                let address = channel.remoteAddress
+                try? await channel.close()
+                return address.map(Attempt.opened) ?? .none
+            } catch {
+                // With a name, the cause may be its resolution. Calls on new connections then fail by themselves.
+                return known != nil && isOfNetwork(error) ? .failed : .none
+            }
+        }
+
+        private static func isOfNetwork(_ error: any Error) -> Bool {
+            switch error {
+            case ChannelError.connectTimeout: true
+            case let error as IOError:
+                [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ECONNRESET].contains(error.errnoCode)
+            default: false
+            }
         }
     }
 #endif

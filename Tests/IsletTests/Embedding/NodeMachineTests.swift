@@ -1,3 +1,5 @@
+import NIOCore
+import NIOPosix
 import StoragePostgreSQL
 import Testing
 
@@ -99,16 +101,33 @@ struct NodeMachineTests {
         #expect(machine.state == .left)
     }
 
-    @Test func `an owner that no connection reaches for 3 s is out of reach, until one does`() {
-        var reach = PeerReach()
+    @Test func `an owner that no connection reaches for 3 s is out of reach, until one does`() throws {
+        var reach = PeerReach(of: 1)
         let start = ContinuousClock.now
-        func tried(_ isOpened: Bool, after seconds: Double, node: Int64 = 1) -> Bool {
-            reach.tried(node, isOpened: isOpened, at: start + .seconds(seconds))
+        let opened = PeerReach.Attempt.opened(try SocketAddress(ipAddress: "127.0.0.1", port: 1))
+        func tried(_ attempt: PeerReach.Attempt, after seconds: Double) -> Bool {
+            reach.tried(attempt, at: start + .seconds(seconds))
         }
-        #expect(tried(false, after: 0) && tried(false, after: 2.9))
-        #expect(!tried(false, after: 3) && !tried(false, after: 60))
-        #expect(tried(true, after: 61) && tried(false, after: 62) && tried(false, after: 64))
-        // Another owner begins anew.
-        #expect(tried(false, after: 66, node: 2) && !tried(false, after: 69, node: 2))
+        #expect(tried(.failed, after: 0) && tried(.failed, after: 2.9))
+        #expect(!tried(.failed, after: 3) && !tried(.failed, after: 60))
+        #expect(tried(opened, after: 61) && tried(.failed, after: 62) && tried(.failed, after: 64))
+        // What this machine cannot try says nothing of the other.
+        #expect(tried(opened, after: 65) && tried(.none, after: 66) && tried(.none, after: 99))
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `an attempt says whether the other machine answers`(host: String) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: host, port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let url = host.contains(":") ? "https://[\(host)]:\(port)" : "https://\(host):\(port)"
+        guard case .opened(let address) = await PeerReach.attempt(url, known: nil) else {
+            Issue.record("\(url) is not reached")
+            return
+        }
+        #expect(address.port == port)
+        try await listener.close()
+        #expect(await PeerReach.attempt(url, known: address) == .failed)
+        #expect(await PeerReach.attempt("https://no.such.name.invalid:\(port)", known: nil) == .none)
     }
 }
