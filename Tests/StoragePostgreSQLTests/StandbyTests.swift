@@ -18,6 +18,30 @@ struct StandbyTests {
         try await withCommitThatWaits("pg_cancel_backend")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `a commit that waits for the standby longer than this side does is unknown, and not failed`() async throws {
+        let cluster = try PostgresCluster()
+        defer { cluster.stop() }
+        try cluster.addStandby()
+        var limits = PostgresLimits()
+        limits.commit = .seconds(1)
+        limits.resolving = .seconds(3)
+        let store = try SQLStore(
+            postgres: cluster.url("postgres"), needsStandby: true, tokenKeys: nil, limits: limits)
+        defer { store.close() }
+        try await store.insertKey(Self.key("a"))
+        try cluster.stopStandby()
+        // The transaction is open on the server, and ends when the standby has it.
+        await #expect {
+            try await store.insertKey(Self.key("b"))
+        } throws: { error in
+            if case StorageError.commitUnknown? = error as? StorageError { true } else { false }
+        }
+        try cluster.startStandby()
+        while (try? await store.insertKey(Self.key("c"))) == nil { await Task.yield() }
+        #expect(try await store.keys().map(\.id).sorted() == ["a", "b", "c"])
+    }
+
     /// Ends the wait of a commit with a function of the server while the standby is away.
     private func withCommitThatWaits(_ function: String) async throws {
         let cluster = try PostgresCluster()

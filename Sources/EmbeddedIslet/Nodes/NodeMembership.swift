@@ -40,7 +40,6 @@
                     group.addTask {
                         while (try? await ContinuousClock().sleep(for: NodeMachine.beat)) != nil {
                             await probe()
-                            beat.yield()
                         }
                     }
                     beat.yield()
@@ -165,8 +164,15 @@
             /// - Returns: `true` if it counts as within reach.
             func watch(_ owner: NodeSighting?) -> Bool {
                 state.withLock { state in
-                    if state.owner?.number != owner?.number {
-                        state = State(owner: owner, reach: PeerReach(of: owner?.number ?? 0))
+                    guard let owner else {
+                        state.owner = nil
+                        return true
+                    }
+                    if state.reach.node != owner.number {
+                        state = State(owner: owner, reach: PeerReach(of: owner.number))
+                    } else if state.owner == nil {
+                        // The same one again: its address stays, and its failures of before do not count.
+                        state = State(owner: owner, address: state.address, reach: PeerReach(of: owner.number))
                     }
                     return state.isReached
                 }

@@ -46,23 +46,24 @@
         ///
         /// - Parameter known: The address that the name has had; `nil` to resolve it.
         static func attempt(_ url: String, known: SocketAddress?) async -> Attempt {
+            guard let request = try? HTTPClient.Request(url: url) else { return .none }
+            // A URL has an IPv6 address in brackets.
+            let host = request.host.hasPrefix("[") ? String(request.host.dropFirst().dropLast()) : request.host
+            let address = known ?? (try? SocketAddress(ipAddress: host, port: request.port))
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(limit)
             do {
-                let channel: any Channel
-                if let known {
-                    channel = try await bootstrap.connect(to: known).get()
-                } else {
-                    let request = try HTTPClient.Request(url: url)
-                    // A URL has an IPv6 address in brackets.
-                    let host = request.host.hasPrefix("[") ? String(request.host.dropFirst().dropLast()) : request.host
-                    channel = try await bootstrap.connect(host: host, port: request.port).get()
-                }
-                let address = channel.remoteAddress
+                let channel =
+                    if let address {
+                        try await bootstrap.connect(to: address).get()
+                    } else {
+                        try await bootstrap.connect(host: host, port: request.port).get()
+                    }
+                let reached = channel.remoteAddress
                 try? await channel.close()
-                return address.map(Attempt.opened) ?? .none
+                return reached.map(Attempt.opened) ?? .none
             } catch {
                 // With a name, the cause may be its resolution. Calls on new connections then fail by themselves.
-                return known != nil && isOfNetwork(error) ? .failed : .none
+                return address != nil && isOfNetwork(error) ? .failed : .none
             }
         }
 

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import LiveActivityAPI
 import PostgresCluster
 import Testing
 
@@ -78,6 +79,10 @@ struct NodeCutTests {
             #expect(try await nodes.owner() == 0)
             #expect(try await nodes.set("preparing", through: 1) == 1)
             try await nodes.shows("preparing")
+            // The phone reports the card and its token to the first node, which may be cut next.
+            try await Waiting.until("the card is reported", within: .seconds(60)) {
+                try await nodes.view(through: 0).devices.first?.state == "live"
+            }
             try await body(nodes, try NodeNetwork(nodes))
         }
     }
