@@ -11,7 +11,7 @@ struct PostgresServer: Sendable {
     var needsStandby = false
     /// Called when this process can write no more.
     var onLoss: @Sendable (DatabaseLoss) -> Void = { _ in }
-    /// What this process knows of the database.
+    /// The transactions and the timeline that this process has seen.
     var memory: PostgresMemory
     let limits: PostgresLimits
     let onStatement: @Sendable () -> Void
@@ -83,7 +83,7 @@ struct PostgresServer: Sendable {
     /// Time for one of several hosts to answer at first, and at most. A machine that is lost does not answer at all.
     private static let patience = (first: Duration.seconds(1), longest: Duration.seconds(3))
 
-    /// What one host has answered.
+    /// The answer of one host.
     private enum Answer {
         case session(PostgresSession)
         case refused(String)

@@ -143,7 +143,7 @@
             }
         }
 
-        /// Whether the owner is within reach. The looks say who it is, and the probes whether it answers.
+        /// The owner and the results of its probes. The looks say who it is.
         private final class OwnerReach: Sendable {
             private struct State {
                 var owner: NodeSighting?

@@ -3,7 +3,7 @@
     import NIOCore
     import NIOPosix
 
-    /// Whether a node can be reached over the network, as a pure machine.
+    /// A pure machine that decides whether the network reaches a node.
     ///
     /// A connection whose packets are lost looks like one whose answer takes long. So another connection is opened from
     /// time to time. The other machine's kernel answers it, even if the process hangs.

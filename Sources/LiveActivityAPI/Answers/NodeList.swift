@@ -5,7 +5,7 @@ public struct NodeList: Sendable, Hashable, Codable {
 
     /// One node.
     public struct Node: Sendable, Hashable, Codable {
-        /// What a node does.
+        /// The role of a node.
         public enum Role: String, Sendable, Hashable, Codable, CaseIterable {
             /// Owns the database: it decides, pushes and answers.
             case owner
@@ -17,7 +17,7 @@ public struct NodeList: Sendable, Hashable, Codable {
 
         /// The URL at which the other nodes reach it.
         public var address: String
-        /// What it does.
+        /// Its role.
         public var role: Role
         /// The version of its program.
         public var version: String
