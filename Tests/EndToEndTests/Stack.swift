@@ -53,6 +53,9 @@ struct Stack: Sendable {
         var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
 
         /// Makes the options of another system's app, configured like its play except for the waits.
+        /// The server's random bits, if they are not to be random.
+        var dice: (@Sendable () -> UInt64)?
+
         init(_ app: ExampleApp, _ change: (inout TypePolicy) -> Void = { _ in }) throws {
             self.app = app
             var types = try Stack.types(of: app)
@@ -171,6 +174,7 @@ struct Stack: Sendable {
         // Only the pushes to phones are counted.
         parts.asksTheTime = false
         parts.delivery = options.limits
+        if let dice = options.dice { parts.dice = dice }
         parts.zones = options.zones
         parts.people = try options.people.map { [options.bundleID: try $0.people] } ?? [:]
         for (name, ask) in options.providers {

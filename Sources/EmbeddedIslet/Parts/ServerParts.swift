@@ -102,6 +102,8 @@ package struct ServerParts: Sendable {
     package var console = true
     /// Desk of a node's listeners; `nil`: the server listens itself.
     package var desk: NodeDesk?
+    /// Returns 64 unpredictable random bits at each call.
+    package var dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
     /// Returns the servers that share the database.
     package var nodes: @Sendable () -> NodeList = { NodeList(nodes: []) }
     /// Simulator whose phones the console shows, in development.
@@ -192,7 +194,6 @@ package struct ServerParts: Sendable {
         _ store: SQLStore, _ client: APNSClient,
         onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
     ) -> [any Service] {
-        let dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
         let registry = MetricsRegistry()
         let time = time
         let node = Int64(bitPattern: dice())
