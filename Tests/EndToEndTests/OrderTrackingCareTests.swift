@@ -97,8 +97,8 @@ import Testing
     @Test func `B9: timestamps are made when a push is claimed, anew on a retry, and the clock's skew is shown`()
         async throws
     {
-        // Each wait before a retry is three quarters of its longest, so no two retries fall into one second, the unit of
-        // a timestamp.
+        // Each wait before a retry is three quarters of its longest, so no two retries fall into one second, the unit
+        // of a timestamp.
         var options = Stack.Options()
         options.dice = { .max / 4 * 3 + .random(in: 0 ... .max >> 32) }
         try await Stack.run(options) { stack in
