@@ -18,6 +18,7 @@ package final class PostgresCluster: Sendable {
     /// Port of the server: of its socket, and of the loopback network if it listens there.
     package let port: UInt16
     private let listens: Bool
+    private let hasDisk: Bool
     private let programs: URL
     private let keeper: Process
     private let lifeline: Pipe
@@ -27,9 +28,11 @@ package final class PostgresCluster: Sendable {
     /// - Parameters:
     ///   - port: A free port on which the server also listens on the loopback network; `nil` for its socket alone.
     ///   - settings: Further settings, such as `max_connections=20`.
-    package init(port: UInt16? = nil, settings: [String] = []) throws {
+    ///   - disk: Megabytes of a file system of its own for the server's data, which needs root; `nil` for none.
+    package init(port: UInt16? = nil, settings: [String] = [], disk: Int? = nil) throws {
         self.port = port ?? 5432
         listens = port != nil
+        hasDisk = disk != nil
         programs = try Self.findPrograms()
         directory = FileManager.default.temporaryDirectory.appending(path: "islet-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -38,10 +41,10 @@ package final class PostgresCluster: Sendable {
         keeper = Process()
         let network = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
         let options = (network + settings).map { "-c \($0)" }.joined(separator: " ")
-        let (shell, arguments) = Self.asServer(
-            "/bin/bash", ["-c", Self.script, "cluster", programs.path, directory.path, options])
-        keeper.executableURL = URL(filePath: shell)
-        keeper.arguments = arguments
+        let server = Self.asServer("/bin/bash", ["-c", Self.script, "cluster", programs.path, directory.path, options])
+        let command = disk.map { Self.onDisk(of: $0, at: directory, server) } ?? server
+        keeper.executableURL = URL(filePath: command[0])
+        keeper.arguments = Array(command.dropFirst())
         keeper.standardInput = lifeline
         let output = Pipe()
         keeper.standardOutput = output
@@ -92,16 +95,27 @@ package final class PostgresCluster: Sendable {
             ])
     }
 
+    /// The server's data on its own disk, for processes outside; `nil` without such a disk.
+    package var disk: URL? {
+        hasDisk ? URL(filePath: "/proc/\(keeper.processIdentifier)/root\(directory.path)/data") : nil
+    }
+
     // MARK: - A standby
 
     /// Adds a standby. From now on, a commit is answered when both servers have it.
-    package func addStandby() throws {
+    ///
+    /// It follows through the loopback network if the first server listens there.
+    ///
+    /// - Parameter group: Number of the group that the standby's processes, and so its sockets, belong to; `nil` for
+    ///   the user's. Another group needs root.
+    package func addStandby(group: Int? = nil) throws {
+        let first = listens ? "-h 127.0.0.1 -p \(port)" : "-h \"$directory\""
         try runScript(
             """
-            "$programs/pg_basebackup" -h "$directory" -U islet -D standby -R -X stream --no-sync
+            "$programs/pg_basebackup" \(first) -U islet -D standby -R -X stream --no-sync
             mkdir second
             """)
-        try startStandby()
+        try start("standby", "second", group: group)
         try run("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try run("SELECT pg_reload_conf()")
     }
@@ -111,16 +125,23 @@ package final class PostgresCluster: Sendable {
 
     package func startStandby() throws { try start("standby", "second") }
 
-    /// Starts the first server again after a failover. It takes writes, as its successor does.
+    /// Starts the first server again after a failover or a crash. It takes writes, whether it has a successor or not.
     package func startFirst() throws { try start("data", ".") }
+
+    /// Returns `true` if the first server's process is there, whether it answers or not.
+    package var isFirstRunning: Bool {
+        (try? runScript("\"$programs/pg_ctl\" -D data status")) != nil
+    }
 
     /// Starts a server.
     ///
     /// - Parameters:
     ///   - data: Directory with its data, within this one.
     ///   - socket: Directory of its socket.
-    private func start(_ data: String, _ socket: String) throws {
+    ///   - group: Number of the group of its processes.
+    private func start(_ data: String, _ socket: String, group: Int? = nil) throws {
         try runScript(
+            group: group,
             """
             # A server that was killed has left them, and its number may be another process's by now.
             rm -f \(data)/postmaster.pid \(socket)/.s.PGSQL.5432*
@@ -136,7 +157,7 @@ package final class PostgresCluster: Sendable {
 
     /// URL of a database of whichever server takes writes, for libpq.
     package func pairURL(_ database: String) -> String {
-        "postgres://islet@/\(database)?host=\(directory.path),\(directory.path)/second&port=5432,5432"
+        "postgres://islet@/\(database)?host=\(directory.path),\(directory.path)/second&port=\(port),5432"
     }
 
     /// Kills the server that takes writes, with all its processes.
@@ -170,14 +191,17 @@ package final class PostgresCluster: Sendable {
         try runScript("\"$programs/pg_ctl\" -D standby -w -t 50 promote")
     }
 
-    private func runScript(_ text: String) throws {
+    private func runScript(group: Int? = nil, _ text: String) throws {
         // A file takes the words: a server that the script starts would keep a pipe open.
         let script = "set -eu\nprograms=$1 directory=$2\ncd \"$directory\"\nexec >script.log 2>&1\n\(text)"
-        let (shell, arguments) = Self.asServer(
-            "/bin/bash", ["-c", script, "cluster", programs.path, directory.path])
+        var command = Self.asServer(
+            "/bin/bash", ["-c", script, "cluster", programs.path, directory.path], group: group)
+        if hasDisk {
+            command = ["/usr/bin/nsenter", "--target", "\(keeper.processIdentifier)", "--mount", "--"] + command
+        }
         let process = Process()
-        process.executableURL = URL(filePath: shell)
-        process.arguments = arguments
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.standardInput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
@@ -210,9 +234,23 @@ package final class PostgresCluster: Sendable {
     }
 
     /// Returns a command that runs a program as the user of the server.
-    private static func asServer(_ program: String, _ arguments: [String]) -> (String, [String]) {
-        getuid() == 0
-            ? ("/usr/sbin/runuser", ["-u", "postgres", "--", program] + arguments) : (program, arguments)
+    private static func asServer(_ program: String, _ arguments: [String], group: Int? = nil) -> [String] {
+        let command = [program] + arguments
+        guard getuid() == 0 else { return command }
+        if let group {
+            return ["/usr/bin/setpriv", "--reuid", "postgres", "--regid", "\(group)", "--clear-groups", "--"] + command
+        }
+        return ["/usr/sbin/runuser", "-u", "postgres", "--"] + command
+    }
+
+    /// Returns a command that runs another where the data of a server in a directory has a disk of its own. The disk is
+    /// in memory, and ends with the command's processes.
+    private static func onDisk(of megabytes: Int, at directory: URL, _ command: [String]) -> [String] {
+        let mount = """
+            mkdir "$1/data" && mount -t tmpfs -o size="$0"m,mode=700 none "$1/data" && chown postgres "$1/data" &&
+                shift && exec "$@"
+            """
+        return ["/usr/bin/unshare", "-m", "sh", "-c", mount, "\(megabytes)", directory.path] + command
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws {

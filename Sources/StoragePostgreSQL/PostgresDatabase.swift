@@ -110,9 +110,9 @@ package struct PostgresLimits: Sendable {
     /// For one transaction up to its commit.
     package var transaction: Duration = .seconds(20)
     /// For a commit, which may wait for a standby.
-    package var commit: Duration = .seconds(10)
+    package var commit: Duration = .seconds(5)
     /// To find out what became of a commit whose answer was lost.
-    package var resolving: Duration = .seconds(10)
+    package var resolving: Duration = .seconds(4)
     /// To make a database safe that was restored.
     package var restoring: Duration = .seconds(1800)
     /// For one read.

@@ -55,8 +55,9 @@ enum PostgresFence {
 
     /// SQLSTATE of a transaction whose epoch has ended.
     static let ended = "IS001"
-    /// Begins a transaction of an epoch. It fails if it needs a synchronous standby and the server names none.
-    static let check = "SELECT fence($1, $2, $3)"
+    /// Begins a transaction of an epoch. It fails if it needs a synchronous standby and the server names none. The
+    /// second column is the position that the server's log has reached, in bytes.
+    static let check = "SELECT fence($1, $2, $3), (pg_current_wal_insert_lsn() - '0/0')::bigint"
     /// Begins a transaction beside the process that may write: waits until that has none.
     static let wait = "SELECT 1 FROM writer WHERE app = '*' FOR UPDATE"
 }

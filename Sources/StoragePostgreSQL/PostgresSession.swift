@@ -297,6 +297,12 @@ final class PostgresResult {
     var rows: Int { Int(PQntuples(pointer)) }
     /// Number of rows that the statement changed.
     var changed: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
+    /// Returns a number of eight bytes in the first row; `nil` if there is none.
+    func int(column: Int32) -> Int64? {
+        guard rows > 0, PQgetlength(pointer, 0, column) == 8 else { return nil }
+        return Int64(bigEndian: UnsafeRawPointer(PQgetvalue(pointer, 0, column)).loadUnaligned(as: Int64.self))
+    }
+
     /// The command that the server ran, such as `COMMIT`.
     var command: String { String(cString: PQcmdStatus(pointer)) }
 }

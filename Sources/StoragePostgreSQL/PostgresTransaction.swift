@@ -9,6 +9,8 @@ final class PostgresTransaction: SQLTransaction {
     let session: PostgresSession
     private let texts: Texts
     private var rows = 0
+    /// Bytes by which the server's log grew since the transaction before.
+    var loggedBytes = 0
 
     /// The statements of one session as PostgreSQL takes them, each made once.
     final class Texts {
@@ -21,8 +23,9 @@ final class PostgresTransaction: SQLTransaction {
         self.texts = texts
     }
 
-    /// Bytes are not known: they depend on what a checkpoint has written.
-    var written: SQLWritten { SQLWritten(rows: rows) }
+    /// The bytes are those from the begin of the transaction before to the begin of this one: whole pages after a
+    /// checkpoint and what other sessions of the server write are among them.
+    var written: SQLWritten { SQLWritten(rows: rows, bytes: loggedBytes) }
 
     func query(_ text: String, _ arguments: [SQLArgument], _ body: (SQLCursor) throws -> Void) throws {
         try withoutActuallyEscaping(body) { body in

@@ -14,6 +14,8 @@ final class PostgresWriter: Sendable {
     nonisolated(unsafe) private var texts = PostgresTransaction.Texts()
     /// Number of the last transaction, by which its commit can be recognised.
     nonisolated(unsafe) private var group: Int64 = 0
+    /// Position of the server's log at the begin of the last transaction of this session.
+    nonisolated(unsafe) private var logPosition: Int64?
 
     init(_ server: PostgresServer, _ session: PostgresSession, epoch: Int64?) {
         self.server = server
@@ -44,7 +46,10 @@ final class PostgresWriter: Sendable {
             session.deadline = .now + server.limits.transaction
             let transaction = PostgresTransaction(session, texts)
             do {
-                try begin(session)
+                try begin(session) { [self] position in
+                    transaction.loggedBytes = logPosition.map { Int(position - $0) } ?? 0
+                    logPosition = position
+                }
                 try body(transaction)
             } catch {
                 tell(error)
@@ -96,12 +101,13 @@ final class PostgresWriter: Sendable {
         server.onLoss(.takenOver)
     }
 
-    private func begin(_ session: PostgresSession) throws {
+    private func begin(_ session: PostgresSession, _ take: @escaping (Int64) -> Void) throws {
         try session.send("BEGIN", PostgresParameters())
         if let epoch {
             try session.send(
                 PostgresFence.check,
-                PostgresParameters([.int(epoch), .int(group), .int(server.needsStandby ? 1 : 0)]))
+                PostgresParameters([.int(epoch), .int(group), .int(server.needsStandby ? 1 : 0)])
+            ) { if let position = $0.int(column: 1) { take(position) } }
         } else {
             try session.send(PostgresFence.wait, PostgresParameters())
         }
@@ -121,6 +127,7 @@ final class PostgresWriter: Sendable {
 
     private func drop() {
         session = nil
+        logPosition = nil
         texts = PostgresTransaction.Texts()
     }
 

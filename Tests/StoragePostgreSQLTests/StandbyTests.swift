@@ -93,7 +93,7 @@ struct StandbyTests {
         }
     }
 
-    private static func key(_ id: String) -> APIKeyRecord {
+    static func key(_ id: String) -> APIKeyRecord {
         APIKeyRecord(id: id, app: Sample.bundleID, scope: .read, secretHash: [1], createdAt: Sample.now)
     }
 }

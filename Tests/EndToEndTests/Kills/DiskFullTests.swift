@@ -87,9 +87,13 @@ struct SmallDisk {
     /// The disk's path for processes outside its namespace.
     private var seenFromOutside: String { "/proc/\(holder.identifier)/root\(directory.path)" }
 
-    /// Fills the disk to the last byte.
-    func fill() throws {
-        let file = open("\(seenFromOutside)/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+    func fill() throws { try Self.fill(seenFromOutside) }
+
+    func makeRoom() throws { try Self.makeRoom(seenFromOutside) }
+
+    /// Fills the disk of a directory to the last byte.
+    static func fill(_ directory: String) throws {
+        let file = open("\(directory)/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw DemoFailure("the disk cannot be reached") }
         defer { close(file) }
         var size = 1 << 16
@@ -99,8 +103,9 @@ struct SmallDisk {
         }
     }
 
-    func makeRoom() throws {
-        guard unlink("\(seenFromOutside)/filler") == 0 else { throw DemoFailure("the disk cannot be reached") }
+    /// Takes away what has filled the disk of a directory.
+    static func makeRoom(_ directory: String) throws {
+        guard unlink("\(directory)/filler") == 0 else { throw DemoFailure("the disk cannot be reached") }
     }
 
     func remove() {

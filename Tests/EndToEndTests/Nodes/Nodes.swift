@@ -16,14 +16,16 @@ import Testing
 /// - Parameters:
 ///   - onPair: `true` if a standby must have each commit before it is answered.
 ///   - isOnNetwork: `true` if the nodes reach the database through the loopback network, each with a group of its own.
+///     On a pair, it is the standby that does.
+///   - disk: Megabytes of the database's own disk; `nil` for none.
 ///   - executable: The program that all nodes begin with; `nil` for that of the tests.
 func withNodes(
-    _ count: Int, onPair: Bool = false, isOnNetwork: Bool = false, executable: URL? = nil,
+    _ count: Int, onPair: Bool = false, isOnNetwork: Bool = false, disk: Int? = nil, executable: URL? = nil,
     _ body: (Nodes, DemoStage) async throws -> Void
 ) async throws {
-    let cluster = try PostgresCluster(port: isOnNetwork ? try DemoStage.freePort() : nil)
+    let cluster = try PostgresCluster(port: isOnNetwork ? try DemoStage.freePort() : nil, disk: disk)
     defer { cluster.stop() }
-    if onPair { try cluster.addStandby() }
+    if onPair { try cluster.addStandby(group: isOnNetwork ? Nodes.group(count) : nil) }
     var surroundings = DemoStage.Surroundings()
     let ports = try (0..<count).map { _ in try DemoStage.freePort() }
     let shared = [
@@ -62,7 +64,7 @@ final class Nodes: @unchecked Sendable {
     /// `true` if each node has a group of its own.
     var haveGroups = false
 
-    /// Returns the group of a node, which no user of the machine has.
+    /// Returns the group of a node, which no user of the machine has. The number of nodes stands for the standby.
     static func group(_ number: Int) -> Int { 61_000 + number }
 
     /// Returns the beginning of a command that runs as a node's group.
@@ -149,6 +151,11 @@ final class Nodes: @unchecked Sendable {
 
     func close() async {
         for process in processes.values { await process.stop() }
+    }
+
+    /// URL at which a node answers.
+    func address(of number: Int) -> String {
+        number > 0 ? "http://127.0.0.1:\(ports[number])" : stage.isletAddress
     }
 
     func caller(_ number: Int) -> JSONCaller {
