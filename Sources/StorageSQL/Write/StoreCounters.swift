@@ -8,7 +8,7 @@ package final class StoreCounters: Sendable {
     private let statements = Atomic<Int>(0)
     private let totals = Mutex(StoreStatistics())
     private let failed = Mutex(StoreHealth())
-    private let writingSince = Mutex<ContinuousClock.Instant?>(nil)
+    let writingSince = Mutex<ContinuousClock.Instant?>(nil)
 
     package init() {}
 
@@ -59,9 +59,12 @@ package final class StoreCounters: Sendable {
 
     var health: StoreHealth {
         var health = failed.withLock(\.self)
-        if let since = writingSince.withLock(\.self) { health.writing = ContinuousClock.now - since }
+        if let writing { health.writing = writing }
         return health
     }
+
+    /// Time that the transaction has taken that runs; `nil` if none runs.
+    var writing: Duration? { writingSince.withLock(\.self).map { ContinuousClock.now - $0 } }
 
     /// The counts, without the number of waiting commands.
     var statistics: StoreStatistics {

@@ -48,6 +48,9 @@ final class WriterQueue: Sendable {
     }
 
     static let maximumWaiting = 10_000
+    /// Time that a transaction may take before changes that come meanwhile are refused. A healthy one takes
+    /// milliseconds.
+    static let patience = Duration.seconds(5)
     static let maximumGroup = 1000
     /// Maximum sum of weights in one transaction: some milliseconds of writing.
     static let maximumWeight = 2000
@@ -94,6 +97,10 @@ final class WriterQueue: Sendable {
     }
 
     func submit(_ job: Job) {
+        // Its caller would wait longer than most do, and can repeat it elsewhere.
+        if job.rank == .write, let duration = counters.writing, duration > Self.patience {
+            return job.fail(.failed("a transaction has taken \(duration.components.seconds) s already"))
+        }
         let refusal: StorageError? = state.withLock { state in
             if state.isClosed { return .closed }
             // Settlements and claims are few. Refusing one would lose known results.

@@ -111,6 +111,28 @@ struct CommitTests {
         }
     }
 
+    @Test func `a change is refused at once while the database hangs, and what was sent is settled later`()
+        async throws
+    {
+        try await withStore { store in
+            let refused = Noted<StorageError>()
+            let settled = Noted<CommandRank>()
+            try await store.whileBlocked(until: 1) { _ in
+                store.counters.writingSince.withLock { $0 = .now - WriterQueue.patience }
+                for rank in [CommandRank.write, .settle] {
+                    store.queue.submit(
+                        WriterQueue.Job(
+                            rank: rank,
+                            work: .command(keys: []) { _ in WriterQueue.Done { settled.note(rank) } },
+                            fail: { error in refused.note(error) }))
+                }
+            }
+            #expect(refused.all == [.failed("a transaction has taken 5 s already")])
+            store.close()
+            #expect(settled.all == [.settle])
+        }
+    }
+
     @Test func `a full queue refuses at once, a closed one as well`() async throws {
         try await withStore { store in
             let refused = Noted<StorageError>()
