@@ -297,6 +297,7 @@ final class PostgresResult {
     var rows: Int { Int(PQntuples(pointer)) }
     /// Number of rows that the statement changed.
     var changed: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
+
     /// Returns a number of eight bytes in the first row; `nil` if there is none.
     func int(column: Int32) -> Int64? {
         guard rows > 0, PQgetlength(pointer, 0, column) == 8 else { return nil }

@@ -52,10 +52,10 @@ struct Stack: Sendable {
 
         var bundleID: BundleID { BundleID(app.bundleID) ?? Stack.bundleID }
 
-        /// Makes the options of another system's app, configured like its play except for the waits.
-        /// The server's random bits, if they are not to be random.
+        /// The server's random bits; `nil`: random ones.
         var dice: (@Sendable () -> UInt64)?
 
+        /// Makes the options of another system's app, configured like its play except for the waits.
         init(_ app: ExampleApp, _ change: (inout TypePolicy) -> Void = { _ in }) throws {
             self.app = app
             var types = try Stack.types(of: app)

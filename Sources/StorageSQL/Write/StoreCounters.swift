@@ -8,6 +8,7 @@ package final class StoreCounters: Sendable {
     private let statements = Atomic<Int>(0)
     private let totals = Mutex(StoreStatistics())
     private let failed = Mutex(StoreHealth())
+    /// Begin of the transaction that runs; `nil` if none does. Tests set it back.
     let writingSince = Mutex<ContinuousClock.Instant?>(nil)
 
     package init() {}

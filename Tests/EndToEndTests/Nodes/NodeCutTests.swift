@@ -149,6 +149,16 @@ extension Nodes {
         try await insist(status, through: number, revision: revision...revision)
     }
 
+    /// Sets the state again and again, until it is taken with one of these revisions.
+    func insist(_ status: String, through number: Int, revision: ClosedRange<Int>) async throws {
+        try await Waiting.until("\(status) is taken by node \(number)", within: .seconds(90)) {
+            // A call that takes long fails here, and may have been made.
+            guard let found = try? await set(status, through: number) else { return false }
+            #expect(revision.contains(found))
+            return true
+        }
+    }
+
     /// Sets the state of the order, and returns the status of an answer that may take long: a server waits 5 seconds
     /// for a commit, and 4 to find out what became of it.
     fileprivate func patientStatus(_ status: String, through number: Int) async throws -> UInt {
@@ -158,14 +168,5 @@ extension Nodes {
         request.headers.add(name: "content-type", value: "application/json")
         request.body = .bytes(ByteBuffer(string: Self.order(status, "order-1").description))
         return try await HTTPClient.shared.execute(request, timeout: .seconds(60)).status.code
-    }
-
-    func insist(_ status: String, through number: Int, revision: ClosedRange<Int>) async throws {
-        try await Waiting.until("\(status) is taken by node \(number)", within: .seconds(90)) {
-            // A call that takes long fails here, and may have been made.
-            guard let found = try? await set(status, through: number) else { return false }
-            #expect(revision.contains(found))
-            return true
-        }
     }
 }

@@ -7,7 +7,12 @@ import Testing
 @testable import islet
 
 /// A full disk of the database that nodes share. Needs root, for a disk of its own.
-@Suite(.serialized, .enabled(if: getuid() == 0, "needs root"))
+@Suite(
+    .serialized,
+    .enabled("needs root, and a mount namespace") {
+        guard getuid() == 0 else { return false }
+        return try await SmallDisk.isExpected()
+    })
 struct NodeDiskTests {
     @Test func `on a full disk of the database changes are refused and nothing is lost; with room all goes on`()
         async throws
