@@ -7,7 +7,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import ServiceLifecycle
 import Synchronization
 
 extension NodeDoor {
@@ -115,14 +114,10 @@ extension NodeDoor {
         }
         let length = answer.headers.first(name: "content-length").flatMap { Int($0) }
         let body = answer.body
-        // A stream of events has no end. Its caller takes it up at another node.
-        let isEndless = answer.headers.first(name: "content-type")?.hasPrefix("text/event-stream") ?? false
         return Response(
             status: HTTPResponse.Status(code: Int(answer.status.code)), headers: headers,
             body: ResponseBody(contentLength: length) { writer in
-                if isEndless, !isHead {
-                    for try await part in body.cancelOnGracefulShutdown() { try await writer.write(part) }
-                } else if !isHead {
+                if !isHead {
                     for try await part in body { try await writer.write(part) }
                 }
                 try await writer.finish(nil)

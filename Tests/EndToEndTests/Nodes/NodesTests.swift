@@ -148,25 +148,6 @@ import Testing
         }
     }
 
-    @Test func `a node that stops ends its streams of events, and does not wait for them`() async throws {
-        try await withNodes(2) { nodes, stage in
-            try await stage.addPhone("alice")
-            try await Waiting.until("alice is registered", within: .seconds(60)) {
-                try await stage.hasReported("alice")
-            }
-            try await nodes.set("preparing", through: 1)
-            let told = Told()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await nodes.events(through: 1, after: "0", told) }
-                try await Waiting.until("an event is told", within: .seconds(60)) { !told.all.isEmpty }
-                nodes.signal(1, SIGTERM)
-                // Connections that do not end by themselves are closed after 25 seconds.
-                #expect(try await nodes.processes[1]?.exitCode(within: .seconds(20)) == 0)
-                try await group.waitForAll()
-            }
-        }
-    }
-
     @Test func `a stream passes through a door, and one that the owner refuses ends the connection alone`()
         async throws
     {
