@@ -36,6 +36,8 @@ enum PostgresSchema {
         Migration(
             usableFrom: 1, [PostgresFence.lineage, PostgresNodes.calls, versions],
             functions: [PostgresFence.function, json]),
+        // A program of version 2 leaves the columns as they are. Nothing is on a channel while one serves.
+        Migration(usableFrom: 1, [channelColumns, channels], functions: []),
     ]
 
     /// Version of the tables that this version of islet works with.
@@ -229,6 +231,35 @@ enum PostgresSchema {
         );
         CREATE INDEX webhook_delivery_by_event ON webhook_delivery (seq);
         CREATE INDEX webhook_delivery_by_activity ON webhook_delivery (app, name, activity, seq);
+        """)
+
+    private static let channelColumns = """
+        ALTER TABLE activity ADD channels bigint NOT NULL DEFAULT 0;
+        ALTER TABLE lane ADD on_channel bigint NOT NULL DEFAULT 0;
+        ALTER TABLE lane ADD channel_run bigint NOT NULL DEFAULT 0;
+        ALTER TABLE instance ADD channel_run bigint;
+        ALTER TABLE device ADD channels bigint
+        """
+
+    private static let channels = table(
+        """
+        CREATE TABLE channel (
+            activity bigint NOT NULL, env TEXT NOT NULL, run bigint NOT NULL, app TEXT NOT NULL,
+            storage bigint NOT NULL, state TEXT NOT NULL, id TEXT, has_cards bigint NOT NULL,
+            awaited bigint NOT NULL, sent_rev bigint NOT NULL, parked_rev bigint NOT NULL,
+            alerted_rev bigint NOT NULL, ts bigint NOT NULL, last_at bigint, last_high_at bigint,
+            budget_hour bigint, budget_day bigint, budget_at bigint, ends bigint NOT NULL, over_at bigint,
+            tries bigint NOT NULL, reason TEXT, retry_at bigint, due_at bigint, fence bigint NOT NULL,
+            flight_kind bigint, flight_node bigint, flight_claimed_at bigint, flight_lease_until bigint,
+            flight_rev bigint, flight_ts bigint, flight_alert bigint,
+            PRIMARY KEY (activity, run, env)
+        );
+        CREATE INDEX channel_due ON channel (due_at, activity, run, env) WHERE due_at IS NOT NULL;
+        CREATE INDEX channel_in_flight ON channel (activity, run, env) WHERE flight_node IS NOT NULL;
+        CREATE INDEX channel_by_app ON channel (app, env);
+        CREATE TABLE stranger (
+            app TEXT NOT NULL, env TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (app, env, id)
+        );
         """)
 
     private static let versions = "ALTER TABLE schema_version ADD usable_from bigint NOT NULL DEFAULT 1"

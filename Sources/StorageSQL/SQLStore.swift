@@ -7,9 +7,10 @@ import Synchronization
 ///
 /// One thread writes, and everything that waits becomes one transaction. A commit is as durable as the database makes
 /// it when `commit` returns.
-package final class SQLStore: WorkStore, RefreshStore, Sendable {
+package final class SQLStore: WorkStore, RefreshStore, ChannelStore, Sendable {
     package let wakeUps: AsyncStream<UnixTime>
     package let refreshWakeUps: AsyncStream<Void>
+    package let channelWakeUps: AsyncStream<Void>
     package let database: any SQLDatabase
     let queue: WriterQueue
     let eventSubscribers = EventSubscribers()
@@ -25,6 +26,7 @@ package final class SQLStore: WorkStore, RefreshStore, Sendable {
     let walks = Mutex(Pruning.Walks())
     let wakeContinuation: AsyncStream<UnixTime>.Continuation
     let refreshContinuation: AsyncStream<Void>.Continuation
+    let channelContinuation: AsyncStream<Void>.Continuation
 
     /// Creates the store on a database whose tables are those of this version.
     ///
@@ -54,11 +56,15 @@ package final class SQLStore: WorkStore, RefreshStore, Sendable {
         let (refreshes, refreshDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         refreshWakeUps = refreshes
         refreshContinuation = refreshDue
+        let (channels, channelDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        channelWakeUps = channels
+        channelContinuation = channelDue
         let subscribers = eventSubscribers
         readers = ReaderQueue(database)
         queue = WriterQueue(
             database, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.announce($0) },
-            onRefreshDue: { refreshDue.yield() }, onEvents: { subscribers.wake() })
+            onRefreshDue: { refreshDue.yield() }, onChannelDue: { channelDue.yield() }, onEvents: { subscribers.wake() }
+        )
     }
 
     /// Loads the keys of the database and checks them against the ring. A serving process also adopts the ring's first
@@ -111,6 +117,7 @@ package final class SQLStore: WorkStore, RefreshStore, Sendable {
         queue.close()
         wakeContinuation.finish()
         refreshContinuation.finish()
+        channelContinuation.finish()
         eventSubscribers.finish()
         database.close()
     }

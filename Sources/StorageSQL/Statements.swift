@@ -190,6 +190,9 @@ struct RowReader {
         return false
     }
 
+    /// Passes over columns.
+    mutating func skip(_ columns: Int) { index += CInt(columns) }
+
     /// Returns a number without advancing to its column.
     func peek(_ place: Int) -> Int64 { cursor.functions.pointee.int(cursor.row, CInt(place)) }
 

@@ -39,6 +39,7 @@ enum Schema {
             // No table changes: see `PackedFormat.instance`.
         }
         migrator.registerMigration("13 lanes that wait for a condition") { db in try db.execute(sql: conditions) }
+        migrator.registerMigration("14 broadcast channels") { db in try db.execute(sql: channels) }
         return migrator
     }
 
@@ -218,6 +219,32 @@ enum Schema {
     private static let conditions = """
         ALTER TABLE lane ADD COLUMN waits_for TEXT;
         CREATE INDEX lane_waits ON lane (waits_for) WHERE waits_for IS NOT NULL;
+        """
+
+    /// Broadcast channels of activities, and the channels of an app that this server has not made.
+    private static let channels = """
+        ALTER TABLE activity ADD COLUMN channels INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE lane ADD COLUMN on_channel INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE lane ADD COLUMN channel_run INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE instance ADD COLUMN channel_run INTEGER;
+        ALTER TABLE device ADD COLUMN channels INTEGER;
+        CREATE TABLE channel (
+            activity INTEGER NOT NULL, env TEXT NOT NULL, run INTEGER NOT NULL, app TEXT NOT NULL,
+            storage INTEGER NOT NULL, state TEXT NOT NULL, id TEXT, has_cards INTEGER NOT NULL,
+            awaited INTEGER NOT NULL, sent_rev INTEGER NOT NULL, parked_rev INTEGER NOT NULL,
+            alerted_rev INTEGER NOT NULL, ts INTEGER NOT NULL, last_at INTEGER, last_high_at INTEGER,
+            budget_hour INTEGER, budget_day INTEGER, budget_at INTEGER, ends INTEGER NOT NULL, over_at INTEGER,
+            tries INTEGER NOT NULL, reason TEXT, retry_at INTEGER, due_at INTEGER, fence INTEGER NOT NULL,
+            flight_kind INTEGER, flight_node INTEGER, flight_claimed_at INTEGER, flight_lease_until INTEGER,
+            flight_rev INTEGER, flight_ts INTEGER, flight_alert INTEGER,
+            PRIMARY KEY (activity, run, env)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX channel_due ON channel (due_at) WHERE due_at IS NOT NULL;
+        CREATE INDEX channel_in_flight ON channel (flight_node) WHERE flight_node IS NOT NULL;
+        CREATE INDEX channel_by_app ON channel (app, env);
+        CREATE TABLE stranger (
+            app TEXT NOT NULL, env TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (app, env, id)
+        ) STRICT, WITHOUT ROWID;
         """
 
     /// The number of a device's newest report, beside that of its newest inventory, because cards also report

@@ -127,11 +127,14 @@ struct Stack: Sendable {
             group.addTask { try await simulator.run() }
             let ports = try await simulator.started
             let routes = try keys.map { environment, key in
-                APNSClient.Route(
+                let endpoint = try APNSClient.Endpoint(host: ports.host, port: ports.ports[environment] ?? 0)
+                let management = try APNSClient.Endpoint(
+                    host: ports.host, port: ports.managementPorts[environment] ?? 0)
+                return APNSClient.Route(
                     bundleID: options.bundleID, environment: environment,
                     key: try Signing.key(keyID: key.key.keyID, teamID: key.key.teamID, p8: key.p8),
-                    endpoint: try .init(host: ports.host, port: ports.ports[environment] ?? 0),
-                    trustRoots: .pem(Array(ports.caPEM.utf8)))
+                    endpoint: endpoint, trustRoots: .pem(Array(ports.caPEM.utf8)),
+                    broadcast: .init(send: endpoint, management: management))
             }
             let client = try APNSClient(routes: routes)
             let services = try services(options, store, client, routes) { await address.fulfil($0) }

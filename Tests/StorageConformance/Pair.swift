@@ -36,6 +36,7 @@ struct Pair {
         var notifications: [NotificationFlight] = []
         var evictions: [EvictCard] = []
         var runs: [RefreshRun] = []
+        var errands: [ChannelErrand] = []
     }
 
     /// A command that waits for its group.

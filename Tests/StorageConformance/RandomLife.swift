@@ -33,11 +33,15 @@ struct RandomLife {
                         policy.staleAfter = .seconds(300)
                         policy.atCeiling = .endLeastRelevant
                         policy.ceiling = 2
+                        policy.delivery = name == "com.acme.taxi" ? .auto : .token
+                        policy.join = name == "com.acme.taxi" ? .open : .audience
                     },
                     Sample.type("ride", activityIDAttribute: "/ride") { policy in
                         policy.authority = .app
                         policy.atCeiling = name == "com.acme.taxi" ? .wait : .ignore
                         policy.ceiling = 1
+                        policy.delivery = name == "com.acme.taxi" ? .token : .channel
+                        policy.channelStorage = .none
                     },
                     Self.provided,
                 ],
@@ -83,8 +87,9 @@ struct RandomLife {
             let app = app()
             try await pair.run(
                 "sign out", SignOutDevice(app: app.bundleID, id: Sample.device(dice.pick(Self.devices)), now: now))
-        case 65..<69: try await refresh()
-        case 69..<80: try await claim()
+        case 65..<67: try await refresh()
+        case 67..<70: try await channels()
+        case 70..<80: try await claim()
         case 80..<90: try await settle()
         case 90..<93: try await notify()
         case 93..<95: try await claimNotifications()
@@ -94,6 +99,7 @@ struct RandomLife {
             pair.leavings.flights = []
             pair.leavings.notifications = []
             if dice.chance(50) { pair.leavings.runs = [] }
+            if dice.chance(50) { pair.leavings.errands = [] }
         }
     }
 
@@ -164,6 +170,7 @@ struct RandomLife {
         body.osVersion = dice.chance(80) ? OSVersion(18, 0) : dice.pick([OSVersion(17, 1), OSVersion("17.2.1")])
         body.activitiesEnabled = dice.chance(90)
         body.environment = dice.pick([nil, .production, .sandbox])
+        body.channels = dice.pick([nil, true, true, false])
         body.deviceToken = dice.chance(40) ? Sample.token(word("device")) : nil
         body.timeZone = dice.chance(50) ? dice.pick(["UTC", "Asia/Tokyo"]) : nil
         body.locale = dice.chance(30) ? "de_DE" : nil
@@ -192,7 +199,11 @@ struct RandomLife {
             report.activity = Sample.activityID(dice.chance(20) ? id.uppercased() : id)
         }
         if dice.chance(60) { report.attributes = attributes() }
-        if dice.chance(60) { report.token = Sample.token(word("update")) }
+        if dice.chance(60) {
+            report.token = Sample.token(word("update"))
+        } else if dice.chance(20) {
+            report.channel = channelID()
+        }
         if dice.chance(40) { report.startedAt = now - .seconds(dice.roll(2000)) }
         if dice.chance(40) { report.lastTimestamp = now.seconds - Int64(dice.roll(100)) }
         if dice.chance(50) { report.contentState = Sample.state(dice.roll(5)) }

@@ -80,6 +80,8 @@ struct AllRows: Sendable {
         for record in try all(AddresseeRecord.self) { rows.addressees[record.key] = record }
         for record in try all(RefreshRecord.self) { rows.refreshes[record.key] = record }
         for record in try all(MemoRecord.self) { rows.memos[record.key] = record }
+        for record in try all(ChannelRecord.self) { rows.channels[record.key] = record }
+        rows.strangers = Set(try all(StrangerRow.self).map(\.key))
         events = try all(EventRow.self).map(\.record)
         for row in try all(HistoryRow.self) { history[row.record.activity, default: []].append(row.record) }
     }
@@ -111,5 +113,7 @@ extension Snapshot {
             + differing("notification", notifications, other.notifications)
             + differing("addressee", addressees, other.addressees)
             + differing("refresh", refreshes, other.refreshes) + differing("memo", memos, other.memos)
+            + differing("channel", channels, other.channels)
+            + strangers.symmetricDifference(other.strangers).map { "stranger \($0)" }
     }
 }

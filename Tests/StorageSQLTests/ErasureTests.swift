@@ -69,6 +69,41 @@ struct ErasureTests {
         }
     }
 
+    @Test func `a channel of an erased activity is deleted at APNs before its row goes`() async throws {
+        try await withStores { store in
+            try await Erasing.fill(store, "a", phones: 2)
+            try await Erasing.fill(store, "b", phones: 2, from: 100)
+            let id = try #require(ChannelID("AAAABBBB"))
+            let key = ChannelKey(1, .production, run: 1)
+            let put = PutRows { draft in
+                var channel = ChannelRecord(key, app: Sample.bundleID, storage: .mostRecent)
+                channel.open(id)
+                channel.seeCard(showing: 1)
+                draft.put(channel)
+            }
+            _ = try await store.commit(put)
+            try await Erasing.end(store, "a")
+            let over = Sample.now + .seconds(30 * 86_400 + 1)
+            try await Erasing.prune(store, at: over)
+            #expect(try await store.activity(Sample.bundleID, Sample.activityID("a")) == nil)
+            #expect(try await store.nextChannelAt() == over)
+            let app = Sample.app(Sample.type { $0.delivery = .channel })
+            // Nobody can tell any more when its run ended: cards may be there for twelve hours.
+            var done: [ChannelFlight.Kind] = []
+            for at in [over, over + .seconds(12 * 3600)] {
+                let claim = ClaimChannels(
+                    DueChannels(at: at, node: 1, limit: 10), apps: [Sample.bundleID: app], inUse: [:])
+                for errand in try await store.commit(claim).get().errands {
+                    #expect(errand.channel.id == id)
+                    done.append(errand.flight.kind)
+                    _ = try await store.commit(SettleChannel(errand, .done, now: at, dice: 0)).get()
+                }
+            }
+            #expect(done == [.end, .delete])
+            #expect(try await store.channels(of: Sample.bundleID, limit: 10).isEmpty)
+        }
+    }
+
     @Test func `a timeline goes with its activity, though it is younger than timelines are kept`() async throws {
         try await withStores { store in
             try await Erasing.fill(store, "a", phones: 3)

@@ -21,6 +21,7 @@ extension Snapshot {
                 for (key, card) in cards
                 where key.activity == number && (lane.fromDevice..<lane.toDevice).contains(key.device) {
                     counts.count(card.state, 1)
+                    if card.subscription != nil, card.run == lane.channelRun { counts.onChannel += 1 }
                     if isToLook, let time = card.lookAt, lane.lookAt.map({ time < $0 }) ?? true {
                         faults.append(
                             "\(lane.key) looks at \(key.device) at \(lane.lookAt, default: "no time"), not \(time)")

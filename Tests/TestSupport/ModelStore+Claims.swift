@@ -24,7 +24,8 @@ extension ModelStore {
                 page = .init(
                     devices: devices.filter { flight.devices?.contains($0) ?? range.contains($0) }, isComplete: true)
             } else if lane.shouldSplit(lanes: rows.lanes[key.activity]?.count ?? 0, due.width) {
-                part.lowerHalves[key] = counts(key.activity, lane.fromDevice..<lane.middle)
+                part.lowerHalves[key] = counts(
+                    key.activity, lane.fromDevice..<lane.middle, onChannelsOf: lane.channelRun)
             } else if !lane.isBackingOff(now: due.at) {
                 let limit = min(room, due.phonesOfLane, roomOf[key.activity] ?? due.room(of: key.activity))
                 guard limit > 0 else { continue }
@@ -81,10 +82,11 @@ extension ModelStore {
         }
     }
 
-    private func counts(_ activity: ActivityNumber, _ range: Range<DeviceKey>) -> LaneCounts {
+    private func counts(_ activity: ActivityNumber, _ range: Range<DeviceKey>, onChannelsOf run: Int) -> LaneCounts {
         var counts = LaneCounts()
         for (key, card) in rows.cards where key.activity == activity && range.contains(key.device) {
             counts.count(card.state, 1)
+            if card.subscription != nil, card.run == run { counts.onChannel += 1 }
         }
         return counts
     }
@@ -94,7 +96,10 @@ extension ModelStore {
     ) -> Snapshot.Page {
         switch lane.page(for: activity, at: time) {
         case .lap(let stretches):
-            let all = stretches.flatMap { stretch in devices.filter(stretch.contains) }
+            let concerned = devices.filter { device in
+                !(rows.cards[.init(lane.activity, device)]?.isPassedOver(in: activity) ?? false)
+            }
+            let all = stretches.flatMap { stretch in concerned.filter(stretch.contains) }
             return .init(devices: Array(all.prefix(limit)), isComplete: all.count <= limit)
         case .due:
             let own = devices.filter { (lane.fromDevice..<lane.toDevice).contains($0) }

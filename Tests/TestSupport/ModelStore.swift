@@ -93,6 +93,7 @@ package struct ModelStore: Sendable {
         for key in changes.refreshes { rows.refreshes[key] = from.refreshes[key] }
         for key in changes.removedMemos { rows.memos[key] = nil }
         for key in changes.memos { rows.memos[key] = from.memos[key] }
+        applyChannels(from, changes, &rows)
         rows.nextActivityNumber = max(rows.nextActivityNumber, from.nextActivityNumber)
         rows.nextUserNumber = max(rows.nextUserNumber, from.nextUserNumber)
         history += changes.history
@@ -169,6 +170,7 @@ extension ModelStore {
         case .dueNotifications(let due): loadNotifications(due, &part)
         case .addressees(let keys): loadAddressees(keys, &part)
         case .refreshes, .memos, .provided, .dueRefreshes: loadRefreshes(key, &part)
+        case .channel, .channels, .dueChannels: loadChannels(key, &part)
         }
     }
 
@@ -218,6 +220,7 @@ extension ModelStore {
         part.activityNumbers[.init(activity.app, activity.id)] = number
         part.contents[number] = rows.contents[number]
         part.lanes[number] = rows.lanes[number]
+        if activity.hasChannels { loadChannels(of: number, &part) }
     }
 
     func loadDevice(_ key: DeviceKey, _ part: inout Snapshot) {

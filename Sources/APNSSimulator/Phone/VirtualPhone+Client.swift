@@ -270,7 +270,8 @@ extension VirtualPhone {
         seen.attributes = card.attributes
         seen.content = card.contentState
         seen.token = card.token.flatMap { TokenText($0.hex) }
-        seen.channel = card.channel?.text
+        // iOS does not tell the app which channel a push has put the card on.
+        seen.channel = card.startedByPush ? nil : card.channel?.text
         return seen
     }
 
@@ -286,6 +287,7 @@ extension VirtualPhone {
         facts.environment = DeviceRequest.Environment(rawValue: profile.environment.rawValue)
         facts.activitiesEnabled = profile.activitiesEnabled
         facts.frequentPushesEnabled = profile.frequentPushesEnabled
+        facts.channels = profile.iOS >= .channels ? true : nil
         facts.notificationAuthorization = .init(rawValue: profile.notificationAuthorization.rawValue)
         facts.deviceToken = deviceToken.flatMap { TokenText($0.hex) }
         return facts

@@ -243,6 +243,7 @@ package struct ServerParts: Sendable {
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
+        timed += channels(store, client, node)
         let webhookService = WebhookService(
             store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
             metrics: WebhookMetrics(factory: registry), logger: logger)
@@ -255,6 +256,16 @@ package struct ServerParts: Sendable {
         if let certificateWatch { services.append(certificateWatch) }
         // Event streams must end first, because the server waits for them when it stops.
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]
+    }
+
+    /// Returns the loop of broadcast channels, if a type may use any.
+    private func channels(_ store: SQLStore, _ client: APNSClient, _ node: Int64) -> [any Service] {
+        guard apps.contains(where: \.hasChannels) else { return [] }
+        return [
+            ChannelService(
+                store: store, sender: client, apps: apps, time: time, node: node, dice: dice, faultPoints: faultPoints,
+                logger: logger)
+        ]
     }
 
     /// Service that reloads changed certificate files; `nil` without certificates.

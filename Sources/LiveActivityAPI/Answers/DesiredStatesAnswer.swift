@@ -25,6 +25,10 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         public var localID: String?
         /// The attributes. Present only if the app may start the card itself.
         public var attributes: JSONObject?
+        /// The broadcast channel that the app starts the card with (iOS 18). `nil`: the card gets an update token.
+        ///
+        /// Present only beside `attributes`.
+        public var channel: String?
         /// The content state.
         public var state: JSONObject
         /// The revision of that state.

@@ -26,6 +26,9 @@ public struct DeviceRequest: Sendable, Hashable, Codable {
     public var activitiesEnabled: Bool?
     /// `true` if the person allows frequent updates, which have a larger budget.
     public var frequentPushesEnabled: Bool?
+    /// `true` if the app can have Live Activities on broadcast channels (iOS 18), and applies the server's answers to
+    /// them.
+    public var channels: Bool?
     /// The person's decision about notifications.
     public var notificationAuthorization: NotificationAuthorization?
     /// The token for ordinary notifications and background pushes.

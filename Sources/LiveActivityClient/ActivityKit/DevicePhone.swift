@@ -53,6 +53,7 @@ struct DevicePhone: PhonePort {
         facts.environment = environment ?? foundEnvironment
         facts.notificationAuthorization = authorization.withLock(\.self)
         (facts.activitiesEnabled, facts.frequentPushesEnabled) = Self.switches
+        facts.channels = Self.hasChannels ? true : nil
         return facts
     }
 
@@ -61,6 +62,13 @@ struct DevicePhone: PhonePort {
         let environment = APNSEnvironmentFinder.environment()
         found.withLock { $0 = environment }
         return environment
+    }
+
+    private static var hasChannels: Bool {
+        #if (os(iOS) && !targetEnvironment(macCatalyst)) || canImport(ActivityKitStandIn)
+            if #available(iOS 18.0, *) { return true }
+        #endif
+        return false
     }
 
     private static var switches: (activities: Bool?, frequent: Bool?) {

@@ -65,6 +65,8 @@ package struct ActivityRecord: Sendable, Hashable {
     package var endedAt: UnixTime?
     /// Greatest `sequence` of the backend in this run. A call with one that is not greater is late.
     package var clientSequence: Int64?
+    /// `true` once a card has needed a channel, in this run or an earlier one.
+    package var hasChannels = false
 
     package init(
         number: ActivityNumber, app: BundleID, id: ActivityID, type: String, at now: UnixTime

@@ -90,7 +90,9 @@ extension CardColumns {
             stateBefore = request.before.outcome?.state ?? .absent
             if let before = request.before.card { keep(before) }
             leaseUntil = request.until
-        case .starting(let start), .unconfirmed(let start): stateBefore = start.before?.state ?? .absent
+        case .starting(let start), .unconfirmed(let start):
+            stateBefore = start.before?.state ?? .absent
+            channel = start.channel
         case .live(let card): keep(card)
         case .ending(let card, let ends):
             keep(card)
@@ -136,7 +138,8 @@ extension CardColumns {
     private var start: CardLife.Start {
         let at = startedAt ?? createdAt
         return CardLife.Start(
-            at: at, expiresAt: startExpiresAt ?? at, reportSequence: reportSequence, before: outcome(of: stateBefore))
+            at: at, expiresAt: startExpiresAt ?? at, reportSequence: reportSequence, before: outcome(of: stateBefore),
+            channel: channel)
     }
 
     private var lostStart: CardLife.LostStart? {

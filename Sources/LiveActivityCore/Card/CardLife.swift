@@ -52,6 +52,8 @@ package enum CardLife: Sendable, Hashable {
         package var reportSequence: Int64
         /// Outcome of the card before this start. A refused start restores it; `nil` if there was no card.
         package var before: Outcome?
+        /// Broadcast channel that the card will be subscribed to; `nil` if it gets an update token.
+        package var channel: ChannelID?
     }
 
     /// A start by push that produced no card.
@@ -198,12 +200,13 @@ package enum CardLife: Sendable, Hashable {
 
 extension CardLife {
     /// Records the claim of a start. Does nothing while a card exists, because that card must be ended first.
-    mutating func start(at now: UnixTime, expiresAt: UnixTime, reportSequence: Int64) {
+    mutating func start(at now: UnixTime, expiresAt: UnixTime, reportSequence: Int64, on channel: ChannelID? = nil) {
         switch self {
         case .live, .ending: return
         case .absent, .requesting, .starting, .unconfirmed, .over: break
         }
-        self = .starting(Start(at: now, expiresAt: expiresAt, reportSequence: reportSequence, before: before))
+        self = .starting(
+            Start(at: now, expiresAt: expiresAt, reportSequence: reportSequence, before: before, channel: channel))
     }
 
     /// Records that APNs accepted the start, or may have.
@@ -387,14 +390,4 @@ extension CardLife.Outcome {
         case .gone: .gone
         }
     }
-}
-
-/// A report of a running card.
-struct CardSighting {
-    var localID: LocalID
-    var startedAt: UnixTime?
-    /// Number of the report; `nil` if the app does not number its reports.
-    var sequence: Int64?
-    /// Broadcast channel that the card is subscribed to; `nil` if there is none.
-    var channel: ChannelID?
 }

@@ -22,6 +22,14 @@ extension CardMachine {
         }
     }
 
+    /// Channel that changes the phone's card, or the card of an open start; `nil` if there is none.
+    ///
+    /// No push to this phone alone can follow. So laps pass the phone over.
+    package var subscription: ChannelID? { life.openStart?.channel ?? channel }
+
+    /// Channel of the last card that is over; `nil` if it had none.
+    var lastChannel: ChannelID? { life.card?.channel ?? life.over?.card?.channel }
+
     /// Start of the last known card, or time at which its start was claimed.
     package var startedAt: UnixTime? {
         switch life {
@@ -113,4 +121,11 @@ extension CardMachine {
 
     /// Returns `true` while the answer to a push is awaited, about this card or the one that it replaced.
     func awaitsAnswer(at now: UnixTime) -> Bool { awaitedUntil.map { now < $0 } ?? false }
+}
+
+extension CardMachine {
+    /// Returns `true` if a lap concerns the phone as little as it concerns every phone on a channel of the run.
+    package func isPassedOver(in activity: ActivityRecord) -> Bool {
+        activity.hasChannels && subscription != nil && run == activity.run
+    }
 }

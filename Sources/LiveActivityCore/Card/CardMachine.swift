@@ -134,10 +134,13 @@ package struct CardMachine: Sendable, Hashable {
     /// Records the claim of a start. It is stored before the push leaves, because its fate decides about every later
     /// start.
     mutating func claimStart(_ plan: PushPlan, timestamp: Int64, reportSequence: Int64, at now: UnixTime) {
-        life.start(at: now, expiresAt: plan.expiresAt, reportSequence: reportSequence)
+        life.start(at: now, expiresAt: plan.expiresAt, reportSequence: reportSequence, on: plan.channel)
         attempts.wait(until: nil)
         use(timestamp)
     }
+
+    /// Records alerts that came to the last card by its channel, so that its successor brings none of them again.
+    mutating func heardOnChannel(_ revision: Revision) { alerts.skip(to: revision) }
 
     /// Records the claim of a renewal: a second card, started before iOS ends this one.
     mutating func claimRenewal(_ plan: PushPlan, timestamp: Int64, reportSequence: Int64, at now: UnixTime) {

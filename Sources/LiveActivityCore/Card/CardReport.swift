@@ -124,7 +124,9 @@ struct CardIntake {
             return endStray(report, activity.number, .gone, &draft)
         }
         switch report.state {
-        case .requesting: card.request(until: now + CardLife.Request.lease)
+        case .requesting:
+            card.request(until: now + CardLife.Request.lease)
+            draft.awaitChannel(ofApp: device, activity, app, at: now)
         case .pending, .active, .stale: try adopt(report, activity, &card, &draft)
         case .ended: finish(report, .ended, &card, &draft)
         case .dismissed: finish(report, .dismissed, &card, &draft)
@@ -151,6 +153,7 @@ struct CardIntake {
             }
         }
         draft.put(card)
+        draft.seeCard(card)
         if old?.hasOpenStart == true, !card.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
         if old?.state != card.state {
             draft.record(
@@ -253,10 +256,10 @@ struct CardIntake {
     }
 
     /// Returns the card's channel. A report with neither token nor channel does not change what is known of a known
-    /// card.
+    /// card, or of the start that made it: iOS does not tell the app which channel a push has put the card on.
     private func channel(of report: CardReport, _ card: CardMachine) -> ChannelID? {
-        guard report.channel == nil, report.token == nil, card.localID == report.localID else { return report.channel }
-        return card.channel
+        guard report.channel == nil, report.token == nil else { return report.channel }
+        return card.localID == report.localID ? card.channel : card.life.openStart?.channel
     }
 
     /// Computes a provider-driven card again if the app started it or if it shows something else than was computed.

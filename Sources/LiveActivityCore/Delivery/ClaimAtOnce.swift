@@ -46,6 +46,7 @@ extension Draft {
             work.activities[number] = activity
             work.contents[number] = content
             work.lanes[number] = lanes
+            for channel in channels(of: number) { work.channels[channel.key] = channel }
             work.due.append(lane.key)
             if let time = activity.wakeAt, time <= now { work.woken.append(number) }
             bring(phonesOf: activity, lane, to: &work)

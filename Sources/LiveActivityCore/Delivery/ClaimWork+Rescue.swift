@@ -9,7 +9,8 @@ extension ClaimWork {
         guard flight.devices == nil else { return true }
         guard let type = apps[activity.app]?.types[activity.type],
             let content = draft.snapshot.contents[activity.number],
-            case .send = Reconciler.decide(DesiredSituation(activity, type, content), phone, now: flight.claimedAt)
+            case .send = Reconciler.decide(
+                DesiredSituation(activity, type, content, draft), phone, now: flight.claimedAt)
         else { return false }
         return true
     }
@@ -30,6 +31,8 @@ extension ClaimWork {
             // sent twice. This includes a phone of an earlier run: the activity may have been reopened since, and the
             // phone's timestamp carries over to the next run.
             guard card.state.mayHaveCard || card.state.isTombstone else { continue }
+            // A flight has no push to a card on a channel.
+            guard card.subscription == nil || card.state == .starting else { continue }
             let isLost =
                 card.state == .starting
                 || card.run == activity.run && wasBehind(phone, activity, flight, draft)

@@ -136,7 +136,7 @@ package struct ClaimWork: Command {
         guard activity.holdUntil > now else { return false }
         let due = Set(draft.snapshot.due)
         return (draft.snapshot.lanes[activity.number] ?? []).contains { lane in
-            lane.lap < activity.lap && lane.flight == nil && !due.contains(lane.key)
+            lane.lap < activity.lap && lane.flight == nil && !due.contains(lane.key) && !lane.skipsLaps(of: activity)
         }
     }
 
@@ -186,10 +186,12 @@ package struct ClaimWork: Command {
         var lane = old.inLap(of: activity, at: now)
         let isLap = !lane.isLapDone
         let isFromTheBeginning = !lane.hasWrapped && lane.position == lane.stop
-        let desired = DesiredSituation(activity, type, content)
+        var desired = DesiredSituation(activity, type, content)
+        desired.take(draft)
         var found = look(at: page, desired, content, isLap, &lane, &room, &draft)
-        // A lap that continues may have passed phones that are held back too.
-        let seesAll = found.isWhole && (!isLap || isFromTheBeginning)
+        // A lap that continues may have passed phones that are held back too. Each lap passes over phones on channels,
+        // some of which may wait for a time of their own.
+        let seesAll = found.isWhole && (!isLap || isFromTheBeginning && !activity.hasChannels)
         let condition = seesAll ? condition(found, of: old) : nil
         if condition == nil { holdBack(&found, of: old, &draft) }
         fallBack(found.fallenBack, desired, content, seed: seed(of: key), &draft)
@@ -289,7 +291,7 @@ package struct ClaimWork: Command {
                     continue
                 }
                 spend(plan, phone, desired, &draft)
-                found.seats.append(seat(plan, &phone, activity, &draft))
+                found.seats.append(seat(plan, &phone, desired, &draft))
                 if plan.kind == .start {
                     room.starts.insert(start)
                     room.startsOn[device, default: 0] += 1
@@ -310,7 +312,8 @@ package struct ClaimWork: Command {
                     room.evictions.append(EvictCard(app: app, activity: card.activity, device: device, now: now))
                 }
                 found.waitsUntil = min(found.waitsUntil ?? until, until)
-            case .nothing: break
+            case .nothing(let reason):
+                if reason.code == .channelPending { draft.awaitChannel(desired, for: phone, at: now) }
             }
             guard phone.card.lookAt != lookAt else { continue }
             phone.card.lookAt = lookAt
@@ -325,18 +328,22 @@ package struct ClaimWork: Command {
 
     /// Fixes a push's timestamp. A start is written before it leaves, because its fate decides about every later start.
     private func seat(
-        _ plan: PushPlan, _ phone: inout PhoneSituation, _ activity: ActivityRecord, _ draft: inout Draft
+        _ plan: PushPlan, _ phone: inout PhoneSituation, _ desired: DesiredSituation, _ draft: inout Draft
     ) -> Flight.Seat {
+        let activity = desired.activity
+        let alerted = desired.alerted(onChannelOf: phone.card)
         if plan.kind == .start, plan.part == .card, phone.card.run != activity.run {
             phone.updateToken = nil
             beginRun(of: activity, &phone.card, &draft)
         }
-        let timestamp = Flight.timestamp(after: phone.card.timestamp, now: now)
+        var timestamp = Flight.timestamp(after: phone.card.timestamp, now: now)
         if plan.part == .successor {
             phone.card.claimRenewal(
                 plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
             draft.put(phone.card)
         } else if plan.kind == .start {
+            if let id = plan.channel { draft.claimStart(on: id, of: activity, plan, &timestamp) }
+            if alerted > 0 { phone.card.heardOnChannel(alerted) }
             phone.card.claimStart(
                 plan, timestamp: timestamp, reportSequence: phone.device.reportSequence, at: now)
             draft.put(phone.card)

@@ -39,6 +39,8 @@ package struct LaneRecord: Sendable, Hashable {
     package var waitsFor: LaneCondition?
     package var flight: FlightRecord?
     package var counts = LaneCounts()
+    /// Run of the activity whose channels `counts.onChannel` is about.
+    package var channelRun = 0
 
     package init(activity: ActivityNumber) {
         self.activity = activity
@@ -75,6 +77,8 @@ package struct LaneCounts: Sendable, Hashable {
     package var live = 0
     /// Phones whose card is over.
     package var over = 0
+    /// Those of the phones that are on a channel of the run `LaneRecord.channelRun`.
+    package var onChannel = 0
 
     package init() {}
 
@@ -94,6 +98,7 @@ package struct LaneCounts: Sendable, Hashable {
         left.open += right.open
         left.live += right.live
         left.over += right.over
+        left.onChannel += right.onChannel
     }
 
     package static func - (left: Self, right: Self) -> Self {
@@ -102,6 +107,7 @@ package struct LaneCounts: Sendable, Hashable {
         counts.open -= right.open
         counts.live -= right.live
         counts.over -= right.over
+        counts.onChannel -= right.onChannel
         return counts
     }
 }
@@ -137,7 +143,24 @@ extension LaneRecord {
         var lane = self
         lane.lap = next
         lane.goAround(from: position)
+        lane.hasWrapped = skipsLaps(of: activity)
         return lane
+    }
+
+    /// Returns `true` if a lap concerns no phone of the lane, because all of them are on a channel of the run.
+    package func skipsLaps(of activity: ActivityRecord) -> Bool {
+        counts.onChannel > 0 && counts.onChannel == counts.total && channelRun == activity.run
+    }
+
+    /// Counts a card of the lane, or takes it out of the counts.
+    package mutating func count(_ card: CardMachine, _ difference: Int) {
+        counts.count(card.state, difference)
+        guard card.subscription != nil else { return }
+        if difference > 0, card.run > channelRun {
+            channelRun = card.run
+            counts.onChannel = 0
+        }
+        if card.run == channelRun { counts.onChannel += difference }
     }
 
     /// Takes over how far another record of the lane is in its lap.
@@ -166,7 +189,7 @@ extension LaneRecord {
         guard isLapDone else { return now }
         // Only a newer state waits for the coalescing window. The rest of a lap continues at once.
         guard lap >= activity.begunLap else { return now }
-        let lapAt = lap < activity.lap ? max(now, activity.holdUntil) : nil
+        let lapAt = lap < activity.lap && !skipsLaps(of: activity) ? max(now, activity.holdUntil) : nil
         return [lapAt, lookAt].compactMap { $0 }.min()
     }
 

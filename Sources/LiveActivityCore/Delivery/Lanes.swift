@@ -53,14 +53,15 @@ package enum Lanes {
             phone.pushToStartToken = nil
             phone.deviceToken = nil
         }
-        switch Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now) {
+        switch Reconciler.decide(DesiredSituation(activity, type, content, draft), phone, now: now) {
         case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now
         case .fallBack: return now
         case .wait(let until, _): return until
         case .nothing(let reason):
             let asksForStart =
                 reason.code == .noPushToStartToken || card.state != .live && reason.code.makesDisplayImpossible
-            return !knowsStart && asksForStart ? now : nil
+            // The claim asks for the channel that the phone waits for.
+            return reason.code == .channelPending || !knowsStart && asksForStart ? now : nil
         }
     }
 }

@@ -18,6 +18,8 @@ package struct DeviceRecord: Sendable, Hashable {
     package var environment: APNSEnvironment?
     package var activitiesEnabled: Bool?
     package var frequentPushesEnabled: Bool?
+    /// `true` if the app can show cards on broadcast channels; `nil` if it never said.
+    package var channels: Bool?
     package var notificationAuthorization: String?
     /// Number of the last inventory that was accepted. One that is not greater changes nothing.
     package var inventorySequence: Int64 = 0
@@ -56,6 +58,7 @@ package struct DeviceFacts: Sendable, Equatable {
     package var environment: APNSEnvironment?
     package var activitiesEnabled: Bool?
     package var frequentPushesEnabled: Bool?
+    package var channels: Bool?
     package var notificationAuthorization: String?
     package var contactAt: UnixTime
     package var signedOutAt: UnixTime?
@@ -89,6 +92,7 @@ extension DeviceRecord {
         facts.environment = environment
         facts.activitiesEnabled = activitiesEnabled
         facts.frequentPushesEnabled = frequentPushesEnabled
+        facts.channels = channels
         facts.notificationAuthorization = notificationAuthorization
         facts.signedOutAt = signedOutAt
         facts.reportSequence = reportSequence

@@ -15,6 +15,7 @@ package struct RegisterDevice: Command {
         package var environment: APNSEnvironment?
         package var activitiesEnabled: Bool?
         package var frequentPushesEnabled: Bool?
+        package var channels: Bool?
         package var notificationAuthorization: String?
         package var deviceToken: DeviceToken?
 
@@ -157,6 +158,7 @@ package struct RegisterDevice: Command {
         device.environment = body.environment ?? device.environment
         device.activitiesEnabled = body.activitiesEnabled ?? device.activitiesEnabled
         device.frequentPushesEnabled = body.frequentPushesEnabled ?? device.frequentPushesEnabled
+        device.channels = body.channels ?? device.channels
         device.notificationAuthorization = body.notificationAuthorization ?? device.notificationAuthorization
     }
 }

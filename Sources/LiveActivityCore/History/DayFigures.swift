@@ -72,7 +72,7 @@ package struct DayFigures: Sendable, Equatable {
             switch entry.kind {
             case .ended where entry.reason?.code == .nobodyEnded: endedIdle += isInside ? 1 : 0
             case .stateSet, .ended, .reopened: changedAt[entry.revision] = isInside ? entry.at : nil
-            case .start, .update, .end:
+            case .start, .update, .end, .broadcast, .broadcastEnd:
                 guard entry.outcome?.code == .accepted else { continue }
                 sent.insert(entry.revision)
                 if isInside { count(push: entry) }
@@ -82,7 +82,7 @@ package struct DayFigures: Sendable, Equatable {
                 waits.append(entry.at - at)
             // A fallback is recorded when it is decided, and again with its answer. Count it once.
             case .fallback: fallbacks += isInside && entry.outcome == nil ? 1 : 0
-            case .audienceChanged, .reported, .tokenReported, .rescued: continue
+            case .audienceChanged, .reported, .tokenReported, .rescued, .channelMade, .channelDeleted: continue
             }
         }
         let newest = sent.max() ?? 0
@@ -100,9 +100,11 @@ package struct DayFigures: Sendable, Equatable {
     private mutating func count(push: HistoryEntry) {
         switch push.kind {
         case .start: starts += 1
-        case .update: updates += 1
-        case .end: ends += 1
-        case .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported: return
+        case .update, .broadcast: updates += 1
+        case .end, .broadcastEnd: ends += 1
+        case .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported,
+            .channelMade, .channelDeleted:
+            return
         }
         if push.priority >= 10 { high += 1 } else { low += 1 }
         let isSilentStart = push.reason?.code == .renewal

@@ -38,6 +38,11 @@ package struct HistoryEntry: Sendable, Equatable {
         /// An ordinary notification in place of a card.
         case fallback = 23
         case rescued = 31
+        // Operations on a broadcast channel and their outcomes
+        case channelMade = 40
+        case broadcast = 41
+        case broadcastEnd = 42
+        case channelDeleted = 43
 
         package init(_ kind: PushKind) {
             self =
@@ -61,6 +66,10 @@ package struct HistoryEntry: Sendable, Equatable {
             case .end: "end"
             case .fallback: "fallback"
             case .rescued: "rescued"
+            case .channelMade: "channel-made"
+            case .broadcast: "broadcast"
+            case .broadcastEnd: "broadcast-end"
+            case .channelDeleted: "channel-deleted"
             }
         }
     }

@@ -104,7 +104,8 @@ extension HistoryEntry {
         case .start:
             kind == .tokenReported || kind == .reported && CardReport.State(rawValue: detail)?.isRunning == true
         case .end: kind == .reported && detail == CardReport.State.ended.rawValue
-        case .update, .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported:
+        case .update, .fallback, .rescued, .stateSet, .ended, .reopened, .audienceChanged, .reported, .tokenReported,
+            .channelMade, .broadcast, .broadcastEnd, .channelDeleted:
             false
         }
     }
@@ -138,7 +139,9 @@ private struct Walk {
         case .tokenReported: return takeToken(at: entry.at, &card)
         case .reported: return takeReport(entry, &card)
         case .audienceChanged: return .leaves
-        case .start, .update, .end, .fallback, .rescued, .stateSet, .ended, .reopened: break
+        case .start, .update, .end, .fallback, .rescued, .stateSet, .ended, .reopened, .channelMade, .broadcast,
+            .broadcastEnd, .channelDeleted:
+            break
         }
         return nil
     }

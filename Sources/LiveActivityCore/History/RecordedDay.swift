@@ -95,7 +95,9 @@ package struct RecordedActivity: Sendable {
                     entry.kind == .ended ? .end(content) : .set(content, reopens: entry.kind == .reopened)
                 let step = Step(at: entry.at, change: change)
                 if entry.at < from { before = step } else { steps.append(step) }
-            case .start, .update, .end, .fallback, .rescued, .audienceChanged, .reported, .tokenReported: continue
+            case .start, .update, .end, .fallback, .rescued, .audienceChanged, .reported, .tokenReported, .channelMade,
+                .broadcast, .broadcastEnd, .channelDeleted:
+                continue
             }
         }
         // An activity that had ended has no state to begin with.

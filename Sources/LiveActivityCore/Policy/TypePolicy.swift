@@ -45,6 +45,10 @@ package struct TypePolicy: Sendable, Equatable {
     package var start: ActivityRecord.StartMode = .ifPossible
     /// People whom a phone's own word lets in on an activity.
     package var join: Join = .audience
+    /// Way in which states reach the phones.
+    package var delivery: DeliveryMode = .token
+    /// Messages that APNs stores for phones that are offline, on the channels of the type.
+    package var channelStorage: MessageStoragePolicy = .mostRecent
 
     /// People who take part in an activity by reporting a card of it, without the backend.
     package enum Join: String, Sendable, CaseIterable {
@@ -135,4 +139,9 @@ package struct AppSettings: Sendable, Equatable {
         self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.environments = environments
     }
+}
+
+extension AppSettings {
+    /// `true` if a type may use broadcast channels.
+    package var hasChannels: Bool { types.values.contains { $0.policy.delivery != .token } }
 }

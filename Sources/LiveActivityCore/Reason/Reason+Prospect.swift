@@ -15,17 +15,19 @@ extension Reason.Code {
 
     package var prospect: Prospect {
         switch self {
-        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded, .onChannel: .settled
+        case .upToDate, .endSent, .cardEnded, .endedUnseen, .activityEnded, .onChannel, .channelCurrent:
+            .settled
         case .localAhead, .notAnnounced: .awaitsState
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .coalescing, .quietHours, .startTokenSuspect, .atCeiling, .evicting,
             .slowDown, .serviceTrouble, .providerToken, .connection, .unknownFate, .notSent, .rescued, .awaited,
-            .tokenNewer, .otherEnvironment:
+            .tokenNewer, .otherEnvironment, .channelPending, .channelBehind, .endsAtContact:
             .passing
         case .updateTokenDead, .noPushToStartToken, .pushToStartTokenDead, .belowPushToStart, .appOnly, .halted,
             .notConfigured:
             .awaitsOthers
-        case .firstState, .newState, .freshToken, .phoneBehind, .endRepeated, .leftAudience, .earlierRun, .nobodyEnded,
+        case .firstState, .firstOnChannel, .channelRefused, .channelGone, .newState, .freshToken, .phoneBehind,
+            .endRepeated, .leftAudience, .earlierRun, .nobodyEnded,
             .staleDateRenewed, .localAheadOver, .renewal, .renewed, .evicted, .activitiesDisabled, .incompatibleBuild,
             .startNever, .noStartAlert, .personDismissed, .cardGone, .signedOut, .awaitingAudience, .otherDeviceActive,
             .parked, .payloadRefused, .fellBack, .noDeviceToken, .deviceTokenDead, .notificationsDenied, .expired,
@@ -49,5 +51,7 @@ extension Reason.Code {
     ]
 
     /// `true` if a push was sent because of a change, and not because of a phone's report or a date.
-    var tellsOfChange: Bool { self == .firstState || self == .newState || self == .activityEnded }
+    var tellsOfChange: Bool {
+        self == .firstState || self == .firstOnChannel || self == .newState || self == .activityEnded
+    }
 }

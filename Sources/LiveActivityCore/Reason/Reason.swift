@@ -26,6 +26,7 @@ package struct Reason: Sendable, Hashable {
     package enum Code: String, Sendable, CaseIterable {
         // A push was sent, or is about to be.
         case firstState = "first-state"
+        case firstOnChannel = "first-state-on-channel"
         case newState = "new-state"
         case freshToken = "fresh-token"
         case phoneBehind = "phone-behind"
@@ -58,6 +59,10 @@ package struct Reason: Sendable, Hashable {
         case waitingForUpdateToken = "waiting-for-update-token"
         case updateTokenDead = "update-token-dead"
         case onChannel = "on-channel"
+        case channelPending = "channel-pending"
+        case channelCurrent = "channel-up-to-date"
+        case channelBehind = "channel-behind"
+        case endsAtContact = "ends-at-contact"
         case belowPushToStart = "below-ios-17.2"
         case activitiesDisabled = "activities-disabled"
         case incompatibleBuild = "incompatible-build"
@@ -104,6 +109,9 @@ package struct Reason: Sendable, Hashable {
         // Reports of a phone.
         case reported = "reported"
         case notListed = "not-listed"
+        // Outcomes of an operation on a broadcast channel.
+        case channelRefused = "channel-refused"
+        case channelGone = "channel-gone"
     }
 
     /// APNs's own reason of a refusal; `nil` if it gave none, or if this is no refusal.
@@ -124,6 +132,9 @@ package struct Reason: Sendable, Hashable {
         func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "?" }
         return switch code {
         case .firstState: "the first state: the card is started"
+        case .firstOnChannel:
+            "the first state: the card is started on the broadcast channel \(argument(0)), which brings it every later "
+                + "state"
         case .newState: "a new state"
         case .freshToken: "the phone has a new update token: it gets the newest state"
         case .phoneBehind: "the phone reported an older state than it was sent"
@@ -165,6 +176,14 @@ package struct Reason: Sendable, Hashable {
             "the answer to the start was lost: the card may be there, and a second start would be a second card"
         case .waitingForUpdateToken: "the card has no update token yet: the state goes out when it arrives"
         case .onChannel: "the card shows what is sent to the broadcast channel \(argument(0)), and has no update token"
+        case .channelPending:
+            "the card will be on a broadcast channel: it is started when APNs has the channel, and when an alert that "
+                + "is on its way there was sent"
+        case .channelCurrent: "the newest state was sent to the card's broadcast channel \(argument(0))"
+        case .channelBehind: "the newest state goes to the card's broadcast channel \(argument(0))"
+        case .endsAtContact:
+            "the card is on a broadcast channel, so no push can end it on one phone: "
+                + "the app ends it at its next contact"
         case .updateTokenDead: "APNs refused the card's update token: waiting for a new one"
         case .belowPushToStart:
             "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"
@@ -229,6 +248,8 @@ package struct Reason: Sendable, Hashable {
         case .notConfigured: "no APNs key is configured for \(argument(0)) of this app"
         case .rescued: "the server stopped while the push was on its way: it may have arrived"
         case .reported: "the phone reported it"
+        case .channelRefused: "APNs makes no broadcast channel now (\(argument(0)))"
+        case .channelGone: "APNs does not know the broadcast channel any more: later cards get another one"
         case .notListed: "a later inventory of the phone does not list the card"
         }
     }

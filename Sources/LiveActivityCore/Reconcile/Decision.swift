@@ -39,6 +39,8 @@ package struct PushPlan: Sendable, Hashable {
     package var expiresAt: UnixTime
     package var reason: Reason
     package var part = Part.card
+    /// Channel that a started card is subscribed to; `nil` if it gets an update token.
+    package var channel: ChannelID?
 
     package var carriesAlert: Bool { alertRevision > 0 }
 
@@ -124,6 +126,10 @@ package struct DesiredSituation: Sendable, Equatable {
     package var isHighState: Bool
     /// Builds of the app that cannot decode the desired state.
     package var unfit = UnfitBuilds()
+    /// The activity's channels, of every run.
+    package var channels: [ChannelRecord] = []
+    /// Number of the activity's phones. It is only counted where it decides about a channel.
+    package var phones = 0
 
     package init(activity: ActivityRecord, type: ActivityType, isHighState: Bool) {
         self.activity = activity

@@ -31,7 +31,7 @@ package enum PushBuilder {
                 timestamp: time, attributesType: desired.type.attributesType, attributes: content.attributes,
                 contentState: content.state, alert: plan.part == .successor ? silent : startAlert,
                 staleDate: stale ?? time + desired.type.policy.startStaleAfter, relevance: relevance,
-                input: wantsInput ? .updateToken : .unspecified)
+                input: plan.channel.map { .channel($0) } ?? (wantsInput ? .updateToken : .unspecified))
             return .start(payload, to: value, envelope(plan, activity, token.environment, id))
         case .update:
             guard let token = phone.updateToken, let value = try? UpdateToken(hex: token.value.hex) else { return nil }

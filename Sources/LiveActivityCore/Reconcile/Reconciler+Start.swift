@@ -23,10 +23,17 @@ extension Reconciler {
             return Fallback.held(desired, phone, now, until: now + otherStartRecheck, Reason(.otherStartOpen))
         }
         if let wait = waitBeforeStart(desired, phone, alert, now) ?? waitForRoom(desired, phone, now) { return wait }
-        return .send(
-            PushPlan(
-                kind: .start, revision: activity.revision, priority: .high, alertRevision: alert,
-                expiresAt: now + desired.type.policy.startWindow, reason: Reason(.firstState)))
+        var plan = PushPlan(
+            kind: .start, revision: activity.revision, priority: .high, alertRevision: alert,
+            expiresAt: now + desired.type.policy.startWindow, reason: Reason(.firstState))
+        switch desired.route(of: phone, now: now) {
+        case .token: break
+        case .pending: return .nothing(Reason(.channelPending))
+        case .channel(let id):
+            plan.channel = id
+            plan.reason = Reason(.firstOnChannel, id.text)
+        }
+        return .send(plan)
     }
 
     /// Returns the reason why no card can be started; `nil` if one can.

@@ -105,6 +105,11 @@ package enum Reconciler {
             // iOS ends a card after 8 hours and removes it after 12. From then on it is over without an end from Islet.
             let goneAt = card.beganAt + startFateHorizon
             if goneAt <= now { return start(desired, phone, now) }
+            if let channel = card.channel.flatMap(desired.channel) {
+                // The end of the earlier run goes to everybody on the channel.
+                return channel.ends > 0
+                    ? start(desired, phone, now) : .wait(until: goneAt, Reason(.channelBehind, channel.id?.text ?? ""))
+            }
             if let obstacle = obstacleToken(desired, phone) { return .wait(until: goneAt, obstacle) }
             if let due = retryDue(card, desired.activity, now) {
                 return .wait(until: due, Reason(.retryLater, due.description))
@@ -160,7 +165,18 @@ package enum Reconciler {
     /// expiration. A person who joined after it was given does not get it.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        return alert.revision > phone.card.alerts.given ? alert.revision : 0
+        let given = max(phone.card.alerts.given, desired.alerted(onChannelOf: phone.card))
+        return alert.revision > given ? alert.revision : 0
+    }
+
+    /// Returns the reason for a card that shows what is sent to a channel.
+    private static func onChannel(_ id: ChannelID, _ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason {
+        guard let channel = desired.channel(id) else { return Reason(.onChannel, id.text) }
+        let activity = desired.activity
+        // A broadcast would reach everybody.
+        if activity.phase == .active, !phone.isWanted || phone.card.isEvicted { return Reason(.endsAtContact) }
+        let isSent = channel.key.run != activity.run || channel.sentRevision >= activity.revision
+        return isSent ? Reason(.channelCurrent, id.text) : Reason(.channelBehind, id.text)
     }
 
     /// Returns `true` if APNs accepted the state for this phone, but not its alert. The push that carried both was
@@ -173,7 +189,7 @@ package enum Reconciler {
     /// Returns the reason why no push can be sent to the card; `nil` if one can.
     static func obstacleToken(_ desired: DesiredSituation, _ phone: PhoneSituation) -> Reason? {
         guard let token = phone.updateToken else {
-            return phone.card.channel.map { Reason(.onChannel, $0.text) } ?? Reason(.waitingForUpdateToken)
+            return phone.card.channel.map { onChannel($0, desired, phone) } ?? Reason(.waitingForUpdateToken)
         }
         if token.deadAt != nil { return Reason(.updateTokenDead) }
         return isParked(desired, phone) ? parkedReason(phone) : nil

@@ -99,6 +99,12 @@ package enum SnapshotKey: Sendable, Equatable {
     case provided(BundleID, DeviceID, owners: [UserID], types: [String])
     /// Computations that are due, with the memos, devices and tokens of their people. See `DueRefreshes`.
     case dueRefreshes(DueRefreshes)
+    /// A channel with its activity, if that exists.
+    case channel(ChannelKey)
+    /// All channels of a route, and those that this server has not made.
+    case channels(PushRoute)
+    /// Channels that are due, with their activities. See `DueChannels`.
+    case dueChannels(DueChannels)
 }
 
 /// Selection of the ordinary notifications for a claim: those whose `nextAt` has come.

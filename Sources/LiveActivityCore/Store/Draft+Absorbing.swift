@@ -19,6 +19,7 @@ extension Draft {
         take(\.budgets, \.budgets, from: other)
         take(\.notifications, \.notifications, removed: \.removedNotifications, from: other)
         take(\.addressees, \.addressees, removed: \.removedAddressees, from: other)
+        take(\.channels, \.channels, removed: \.removedChannels, from: other)
         changes.history += other.changes.history
         changes.events += other.changes.events
         changes.tally.add(other.changes.tally)

@@ -18,7 +18,8 @@ extension Draft {
             case .activitiesOf: return !narrowsDevices
             case .activity, .activityWithPhones, .cards, .phones, .users, .device, .devicePage, .owners, .holders,
                 .audience,
-                .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes:
+                .idempotency, .due, .dueNotifications, .addressees, .refreshes, .memos, .provided, .dueRefreshes,
+                .channel, .channels, .dueChannels:
                 return true
             }
         }

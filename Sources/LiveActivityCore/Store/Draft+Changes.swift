@@ -39,6 +39,10 @@ extension Draft {
         package var refreshes: Set<RefreshKey> = []
         package var memos: Set<MemoKey> = []
         package var removedMemos: Set<MemoKey> = []
+        package var channels: Set<ChannelKey> = []
+        package var removedChannels: Set<ChannelKey> = []
+        package var strangers: Set<StrangerKey> = []
+        package var removedStrangers: Set<StrangerKey> = []
         /// Counts that are published after the commit. They are not stored.
         package var tally = Tally()
 

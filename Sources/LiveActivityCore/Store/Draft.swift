@@ -235,6 +235,9 @@ package struct Draft: Sendable {
         guard let old = replace(activity, at: activity.number, \.activities, \.activities) else { return }
         if activity.devices == .lastActive, let old, old.devices != .lastActive { narrowsDevices = true }
         if old.map({ !$0.stands(where: activity) }) ?? true { mark(activity.number, \.movedActivities) }
+        if activity.hasChannels, old.map({ $0.lap != activity.lap || !$0.stands(where: activity) }) ?? false {
+            lookAtChannels(of: activity)
+        }
         guard old == nil else { return }
         let key = Snapshot.AppID(activity.app, activity.id)
         snapshot.activityNumbers[key] = activity.number
@@ -289,10 +292,13 @@ package struct Draft: Sendable {
             onRefusal { draft in draft.index?.remove(key) }
         }
         if old?.state != card.state || old?.localID != card.localID { mark(key, \.movedCards) }
-        if old?.state != card.state || (card.lookAt != nil && old?.lookAt != card.lookAt) {
+        let isCountedAnew =
+            old?.state != card.state || old?.run != card.run || old?.subscription == nil && card.subscription != nil
+            || old?.subscription != nil && card.subscription == nil
+        if isCountedAnew || (card.lookAt != nil && old?.lookAt != card.lookAt) {
             var lane = snapshot.lane(of: key.device, in: key.activity) ?? LaneRecord(activity: key.activity)
-            if let old { lane.counts.count(old.state, -1) }
-            lane.counts.count(card.state, 1)
+            if let old { lane.count(old, -1) }
+            lane.count(card, 1)
             if let time = card.lookAt, old?.lookAt != time { lane.look(at: time) }
             put(lane)
         }

@@ -167,6 +167,12 @@ package struct Snapshot: Sendable, Equatable {
     package var memos: [MemoKey: MemoRecord] = [:]
     /// Result of `SnapshotKey.dueRefreshes`, in order.
     package var dueRefreshes: [RefreshKey] = []
+    /// Channels of the loaded activities, or of a route.
+    package var channels: [ChannelKey: ChannelRecord] = [:]
+    /// Channels of a route that this server has not made.
+    package var strangers: Set<StrangerKey> = []
+    /// Result of `SnapshotKey.dueChannels`, in order.
+    package var dueChannels: [ChannelKey] = []
     package var nextActivityNumber: ActivityNumber = 1
     package var nextUserNumber: UserNumber = 1
 

@@ -332,6 +332,7 @@ enum DesiredStates {
                 revision: revision, phase: phase, staleAt: object["staleAt"]?.string.flatMap { Instant($0) })
             wish.relevance = object["relevance"]?.double
             wish.localID = object["localID"]?.string
+            wish.channel = object["channel"]?.string
             wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
             wish.startedAt = object["startedAt"]?.string.flatMap { Instant($0) }
             wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }

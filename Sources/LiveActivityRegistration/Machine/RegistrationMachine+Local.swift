@@ -258,6 +258,8 @@ extension RegistrationMachine {
             tell(PhoneNote(.activityLeftToServer, type: card.type, activity: card.activity, detail: wish.phase))
             return
         }
+        // A channel of the app's own stays.
+        if card.channel == nil { orders[index].card.channel = wish.channel }
         begin(number, isConfirmed: true, now)
     }
 

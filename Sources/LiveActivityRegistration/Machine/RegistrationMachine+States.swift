@@ -20,7 +20,7 @@ extension RegistrationMachine {
         }
 
         let number: Int
-        let card: CardOrder
+        var card: CardOrder
         /// `true` if the server asked for the card, not the app.
         let isWish: Bool
         var stage: Stage

@@ -133,6 +133,18 @@ extension DesiredStatesAnswer.DesiredState {
         nameCard(card)
     }
 
+    /// Adds the channel that the app starts the card with, and the newest timestamp of a broadcast to the card.
+    mutating func nameChannel(_ state: ActivityState, _ card: CardMachine, on phone: DeviceFacts, app: AppSettings) {
+        if let id = card.subscription, let channel = state.channels.first(where: { $0.id == id }) {
+            let newest = Instant(UnixTime(seconds: max(card.timestamp, channel.timestamp)))
+            if channel.timestamp > 0 { lastTimestamp = newest }
+        }
+        guard attributes != nil, let type = app.types[type], let content = state.content,
+            case .channel(let id) = state.desired(type, content).routeOfApp(on: phone)
+        else { return }
+        channel = id.text
+    }
+
     /// Adds the card's local id, and the timestamp that local updates must exceed.
     private mutating func nameCard(_ card: CardMachine) {
         guard card.state.mayHaveCard else { return }

@@ -33,7 +33,7 @@ struct Outlook {
                 ?? ContentRecord(
                     activity: state.record.number, revision: 0, state: .empty, digest: 0, attributes: .empty,
                     attributesDigest: 0)
-            desired = DesiredSituation(state.record, type, content)
+            desired = state.desired(type, content)
         } else {
             desired = nil
         }

@@ -94,6 +94,10 @@ extension TimelineView.Entry {
             case .update: "an update was sent"
             case .end: "an end was sent"
             case .fallback: "an ordinary notification takes the place of the card"
+            case .channelMade: "a broadcast channel was made"
+            case .broadcast: "an update was sent to the broadcast channel"
+            case .broadcastEnd: "an end was sent to the broadcast channel"
+            case .channelDeleted: "the broadcast channel was deleted"
             case .rescued: "the server stopped while a push was on its way"
             }
         return (code, text)

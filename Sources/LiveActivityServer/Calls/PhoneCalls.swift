@@ -138,11 +138,22 @@ enum PhoneCalls {
             try await call.services.store.activities(on: device, of: call.app.bundleID)
         }
         try await checkOwner(of: device, key, in: call)
+        let facts = try await channelFacts(of: key, in: call)
         var answer = DesiredStatesAnswer(
-            activities: activities.compactMap { .init($0.state, $0.card, on: device, app: call.app) },
+            activities: activities.compactMap {
+                var desired = DesiredStatesAnswer.DesiredState($0.state, $0.card, on: device, app: call.app)
+                if let facts { desired?.nameChannel($0.state, $0.card, on: facts, app: call.app) }
+                return desired
+            },
             credential: credential)
         answer.supersededBy = supersededBy.map { Int($0) }
         return try Answer(answer, isReplayed: isReplayed)
+    }
+
+    /// Returns what decides whether the app starts its cards on channels; `nil` if no type of the app has any.
+    private static func channelFacts(of key: DeviceKey, in call: Call) async throws(Problem) -> DeviceFacts? {
+        guard call.app.hasChannels else { return nil }
+        return try await call.ask { () async throws(StorageError) in try await call.services.store.device(key) }?.facts
     }
 
     /// Checks that the phone still belongs to the caller.

@@ -26,6 +26,7 @@ extension DeviceRequest {
         }
         body.activitiesEnabled = activitiesEnabled
         body.frequentPushesEnabled = frequentPushesEnabled
+        body.channels = channels
         body.notificationAuthorization = notificationAuthorization?.rawValue
         body.deviceToken = try Fields.token(deviceToken, at: "/deviceToken")
         let key = DeviceKey(truncatingIfNeeded: call.services.dice()) & .max

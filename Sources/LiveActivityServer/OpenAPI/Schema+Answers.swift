@@ -181,7 +181,10 @@ extension Schema.Name {
                         "Desired state of one card.",
                         [
                             Schema.needed("activity", .named(.id)), Schema.needed("type", .text()),
-                            Schema.field("attributes", .anything), Schema.needed("state", .anything),
+                            Schema.field("attributes", .anything),
+                            Schema.field(
+                                "channel", .text(), "Broadcast channel to start the card with; absent: with a token."),
+                            Schema.needed("state", .anything),
                             Schema.needed("revision", .count), Schema.needed("phase", phase),
                             Schema.field("staleAt", moment),
                             Schema.field("relevance", .number, "Relevance score; absent: unchanged."),

@@ -190,6 +190,7 @@ extension Schema.Name {
             Schema.field("model", .text(1...64)),
             Schema.field("environment", .choice(DeviceRequest.Environment.self)),
             Schema.field("activitiesEnabled", .flag), Schema.field("frequentPushesEnabled", .flag),
+            Schema.field("channels", .flag, "The app can show Live Activities on broadcast channels (iOS 18)."),
             Schema.field("notificationAuthorization", .choice(DeviceRequest.NotificationAuthorization.self)),
             Schema.field("deviceToken", .named(.token), "For ordinary notifications."),
             Schema.field("wantsCredential", .flag, "`true` to get the phone's own credential with the answer."),

@@ -41,6 +41,15 @@ package protocol RefreshStore: StateStore {
     func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
 }
 
+/// Store that announces due operations on broadcast channels, so that nobody has to poll.
+package protocol ChannelStore: StateStore {
+    /// Element after each commit that made an operation due, now or later. Several commits may cause one element. The
+    /// stream is for one consumer.
+    var channelWakeUps: AsyncStream<Void> { get }
+    /// Returns the earliest time at which an operation is due; `nil` if there is none.
+    func nextChannelAt() async throws(StorageError) -> UnixTime?
+}
+
 /// Earliest due times of a type's computations; `nil` if there are none.
 package struct RefreshTimes: Sendable, Equatable {
     package var prompt: UnixTime?

@@ -9,7 +9,7 @@ extension ActivityRecord: StoredRow {
         "no", "app", "id", "type", "phase", "run", "run_started_at", "rev", "priority", "relevance", "stale_at",
         "stale_after", "start_mode", "devices", "restart", "alert", "fallback", "alert_ids", "dismissal", "changed_at",
         "accepted_at", "hold_until", "lap", "begun_lap", "wake_at", "refresh_at",
-        "refreshed_since", "ended_at", "client_seq",
+        "refreshed_since", "ended_at", "client_seq", "channels",
     ]
     static let keyColumns = ["no"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -47,6 +47,7 @@ extension ActivityRecord: StoredRow {
         refreshedSince = row.timeOrNil()
         endedAt = row.timeOrNil()
         clientSequence = row.intOrNil()
+        hasChannels = row.bool()
     }
 
     func bind(_ row: inout RowBinder) {
@@ -79,6 +80,7 @@ extension ActivityRecord: StoredRow {
         row.time(refreshedSince)
         row.time(endedAt)
         row.int(clientSequence)
+        row.bool(hasChannels)
     }
 }
 

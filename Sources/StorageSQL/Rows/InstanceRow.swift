@@ -13,14 +13,18 @@ extension CardMachine: StoredRow {
 
     init(_ row: inout RowReader) throws { self.init(try CardColumns(&row)) }
 
-    func bind(_ row: inout RowBinder) { CardColumns(self).bind(&row) }
+    func bind(_ row: inout RowBinder) {
+        CardColumns(self).bind(&row)
+        // Laps leave out the phones on a channel of the activity's run by this column.
+        row.int(subscription == nil ? nil : Int64(run))
+    }
 }
 
 extension CardColumns {
     static let table = "instance"
     static let columns = [
         "activity", "dk", "run", "state", "alerted_rev", "due_at", "look_at", "local_id", "started_at",
-        "start_expires_at", "body",
+        "start_expires_at", "body", "channel_run",
     ]
     static let keyColumns = ["activity", "dk"]
     static let placeColumns: Set<String> = ["state", "local_id"]
@@ -39,6 +43,7 @@ extension CardColumns {
             return try unpack(&reader) && reader.isAtEnd
         }
         guard isRead else { throw DamagedRow(table: Self.table, column: "body") }
+        row.skip(1)
     }
 
     fileprivate func bind(_ row: inout RowBinder) {

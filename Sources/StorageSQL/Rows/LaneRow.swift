@@ -7,7 +7,8 @@ extension LaneRecord: StoredRow {
         "activity", "from_dk", "to_dk", "pos", "stop", "wrapped", "lap", "look_at", "next_at", "fence", "tries",
         "reason", "waits_for", "absent", "open", "live", "over", "flight_node", "flight_claimed_at",
         "flight_lease_until",
-        "flight_from", "flight_to", "flight_devices", "flight_rev", "flight_ts", "flight_seed",
+        "flight_from", "flight_to", "flight_devices", "flight_rev", "flight_ts", "flight_seed", "on_channel",
+        "channel_run",
     ]
     static let keyColumns = ["activity", "from_dk"]
 
@@ -34,7 +35,14 @@ extension LaneRecord: StoredRow {
         counts.open = Int(row.int())
         counts.live = Int(row.int())
         counts.over = Int(row.int())
-        guard let node = row.intOrNil() else { return }
+        let node = row.intOrNil()
+        try readFlight(of: node, &row)
+        counts.onChannel = Int(row.int())
+        channelRun = Int(row.int())
+    }
+
+    private mutating func readFlight(of node: Int64?, _ row: inout RowReader) throws {
+        guard let node else { return row.skip(8) }
         guard let claimedAt = row.timeOrNil(), let leaseUntil = row.timeOrNil(), let from = row.intOrNil(),
             let to = row.intOrNil()
         else { throw DamagedRow(table: Self.table, column: "flight") }
@@ -74,6 +82,8 @@ extension LaneRecord: StoredRow {
         row.int(flight?.revision)
         row.int(flight?.timestamp)
         row.int(flight.map { Int64(bitPattern: $0.seed) })
+        row.int(Int64(counts.onChannel))
+        row.int(Int64(channelRun))
     }
 
     /// Returns the format in one byte, then eight big-endian bytes for each device.

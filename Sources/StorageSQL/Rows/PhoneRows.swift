@@ -7,7 +7,7 @@ extension DeviceRecord: StoredRow {
         "dk", "app", "id", "user", "user_id", "platform", "time_zone", "locale", "os_version", "app_version", "build",
         "model", "env", "activities_enabled", "frequent_pushes", "authorization", "inventory", "created_at",
         "contact_at", "signed_out_at", "credentials", "reports", "made_since", "made_cards", "made_tokens",
-        "made_waiting",
+        "made_waiting", "channels",
     ]
     static let keyColumns = ["dk"]
     static let fixedColumns: Set<String> = ["app", "id"]
@@ -42,6 +42,7 @@ extension DeviceRecord: StoredRow {
         made.cards = Int(row.int())
         made.tokens = Int(row.int())
         made.waiting = Int(row.int())
+        channels = row.boolOrNil()
     }
 
     func bind(_ row: inout RowBinder) {
@@ -71,6 +72,7 @@ extension DeviceRecord: StoredRow {
         row.int(Int64(made.cards))
         row.int(Int64(made.tokens))
         row.int(Int64(made.waiting))
+        row.bool(channels)
     }
 
     /// The credentials of phones that make calls of their own, which are few. `nil` for all others.
@@ -124,7 +126,7 @@ extension DeviceRecord: StoredRow {
 extension DeviceFacts {
     static let columns = [
         "dk", "id", "user_id", "time_zone", "os_version", "build", "env", "activities_enabled", "frequent_pushes",
-        "authorization", "contact_at", "signed_out_at", "reports",
+        "authorization", "contact_at", "signed_out_at", "reports", "channels",
     ]
 
     init(_ row: inout RowReader) throws {
@@ -141,6 +143,7 @@ extension DeviceFacts {
         contactAt = row.time()
         signedOutAt = row.timeOrNil()
         reportSequence = row.int()
+        channels = row.boolOrNil()
     }
 }
 

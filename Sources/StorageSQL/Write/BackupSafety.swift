@@ -107,7 +107,11 @@ package enum BackupSafety {
             """
             UPDATE lane SET absent = \(count(states(.absent, .requesting))),
                 open = \(count(states(.starting, .unconfirmed))), live = \(count(states(.live, .ending))),
-                over = \(count(states(.ended, .dismissed, .gone)))
+                over = \(count(states(.ended, .dismissed, .gone))),
+                channel_run = coalesce((SELECT run FROM activity WHERE no = lane.activity), 0),
+                on_channel = (SELECT count(*) FROM instance JOIN activity ON no = instance.activity
+                    WHERE instance.activity = lane.activity AND dk >= lane.from_dk AND dk < lane.to_dk
+                        AND instance.channel_run = activity.run)
             """, [])
         try sql.run(
             """

@@ -52,8 +52,24 @@ extension Draft {
                 [.int(key.user), .text(key.type), .text(key.zone)])
         }
         try sql.write(changes.memos.sorted().compactMap { snapshot.memos[$0] })
+        try writeChannels(sql)
         try writeHistory(sql)
         try writeEvents(sql)
+    }
+
+    private func writeChannels(_ sql: Statements) throws {
+        for key in changes.removedChannels.sorted() {
+            try sql.run(
+                "DELETE FROM channel WHERE activity = ? AND env = ? AND run = ?",
+                [.int(key.activity), .text(key.environment.rawValue), .int(Int64(key.run))])
+        }
+        try sql.write(changes.channels.sorted().compactMap { snapshot.channels[$0] })
+        for key in changes.removedStrangers.sorted() {
+            try sql.run(
+                "DELETE FROM stranger WHERE app = ? AND env = ? AND id = ?",
+                [.text(key.route.app.text), .text(key.route.environment.rawValue), .text(key.id.text)])
+        }
+        try sql.write(changes.strangers.sorted().map(StrangerRow.init))
     }
 
     /// Numbers the events here. Only one thread writes, so the order of numbers is the order of commits.

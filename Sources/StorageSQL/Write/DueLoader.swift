@@ -105,11 +105,15 @@ struct DueLoader {
             else { continue }
             var counts = LaneCounts()
             try sql.query(
-                "SELECT state, count(*) FROM instance WHERE activity = ? AND dk >= ? AND dk < ? GROUP BY state",
-                [.int(key.activity), .int(lane.fromDevice), .int(lane.middle)]
+                """
+                SELECT state, count(*), sum(CASE WHEN channel_run = ? THEN 1 ELSE 0 END) FROM instance
+                WHERE activity = ? AND dk >= ? AND dk < ? GROUP BY state
+                """,
+                [.int(Int64(lane.channelRun)), .int(key.activity), .int(lane.fromDevice), .int(lane.middle)]
             ) { row in
                 let state: CardState = try decodeCase(row.int(), "instance", "state")
                 counts.count(state, Int(row.int()))
+                counts.onChannel += Int(row.int())
             }
             snapshot.lowerHalves[key] = counts
         }
@@ -183,10 +187,14 @@ struct DueLoader {
                 let left = limit - devices.count
                 let found: [DeviceKey]
                 if isSmall(lane, snapshot) {
-                    found = (smallLanes[lane.activity] ?? []).sorted().filter(range.contains)
+                    found = (smallLanes[lane.activity] ?? []).sorted().filter { device in
+                        range.contains(device)
+                            && !(snapshot.cards[.init(lane.activity, device)]?.isPassedOver(in: activity) ?? false)
+                    }
                 } else {
                     found = try stretch(
-                        of: lane.activity, range.lowerBound, through: range.upperBound - 1, limit: left + 1, &snapshot)
+                        of: lane.activity, range.lowerBound, through: range.upperBound - 1, limit: left + 1,
+                        besidesChannelsOf: activity.hasChannels ? activity.run : nil, &snapshot)
                 }
                 devices += found.prefix(left)
                 if found.count > left { return Snapshot.Page(devices: devices, isComplete: false) }
@@ -260,11 +268,23 @@ struct DueLoader {
 
     private func stretch(
         of activity: ActivityNumber, _ first: DeviceKey, through last: DeviceKey, limit: Int,
-        _ snapshot: inout Snapshot
+        besidesChannelsOf run: Int? = nil, _ snapshot: inout Snapshot
     ) throws -> [DeviceKey] {
-        try phones.load(
-            where: "i.activity = ? AND i.dk BETWEEN ? AND ? ORDER BY i.dk LIMIT ?",
-            [.int(activity), .int(first), .int(last), .int(Int64(limit))], &snapshot
+        let range = [Statements.Argument.int(activity), .int(first), .int(last)]
+        guard let run else {
+            return try phones.load(
+                where: "i.activity = ? AND i.dk BETWEEN ? AND ? ORDER BY i.dk LIMIT ?",
+                range + [.int(Int64(limit))], &snapshot
+            ).map(\.device)
+        }
+        return try phones.load(
+            where: Self.besidesChannels, range + [.int(Int64(run)), .int(Int64(limit))], &snapshot
         ).map(\.device)
     }
+
+    /// Selects the phones that a lap concerns in an activity with channels.
+    static let besidesChannels = """
+        i.activity = ? AND i.dk BETWEEN ? AND ? AND (i.channel_run IS NULL OR i.channel_run <> ?)
+        ORDER BY i.dk LIMIT ?
+        """
 }

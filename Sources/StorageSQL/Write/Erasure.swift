@@ -141,6 +141,12 @@ struct Erasure {
             UPDATE activity SET type = app, app = ?, id = no, phase = 'ended', ended_at = NULL, wake_at = NULL
             WHERE no IN (SELECT value FROM list(?))
             """, [.text(Self.app), list])
+        // Their channels are deleted at APNs before their rows go.
+        try sql.run(
+            """
+            UPDATE channel SET due_at = ?
+            WHERE flight_node IS NULL AND activity IN (SELECT value FROM list(?))
+            """, [.int(now.milliseconds), list])
         for (table, column) in [("lane", "activity"), ("content", "activity"), ("audience", "activity")] {
             count(
                 table,

@@ -122,6 +122,7 @@ struct SnapshotLoader {
         try resolveActivities(keys, and: provided.activities)
         try resolveUsers(keys)
         try resolveRefreshes(keys, provided)
+        try resolveChannels(keys)
         try resolveDevices(keys, and: provided.activities)
         try resolveMemberships(keys)
         try resolveOwners(keys)
@@ -141,7 +142,7 @@ struct SnapshotLoader {
                 wanted.situations.formUnion(devices.map { .init(activity, $0) })
             case .activity, .activityWithPhones, .members, .users, .device, .devicePage, .activitiesOf, .owners,
                 .holders, .audience, .audiencePage, .idempotency, .due, .dueNotifications, .addressees, .refreshes,
-                .memos, .provided, .dueRefreshes:
+                .memos, .provided, .dueRefreshes, .channel, .channels, .dueChannels:
                 break
             }
         }
@@ -308,6 +309,7 @@ struct SnapshotLoader {
             snapshot.activities[record.number] = record
             snapshot.name(record.number, .init(record.app, record.id))
         }
+        try fetchChannels(of: numbers.filter { snapshot.activities[$0]?.hasChannels == true }, sql, &snapshot)
         try sql.query(
             """
             SELECT \(LaneRecord.list) FROM lane WHERE activity IN (SELECT value FROM list(?))

@@ -42,6 +42,8 @@ final class WriterQueue: Sendable {
         var workDueAt: UnixTime?
         /// `true` if a refresh is due.
         var asks = false
+        /// `true` if an operation on a channel is due.
+        var broadcasts = false
         /// `true` if events were written.
         var tells = false
         let reply: @Sendable () -> Void
@@ -73,16 +75,19 @@ final class WriterQueue: Sendable {
     private let faultPoints: FaultPoints
     private let onWorkDue: @Sendable (UnixTime) -> Void
     private let onRefreshDue: @Sendable () -> Void
+    private let onChannelDue: @Sendable () -> Void
     private let onEvents: @Sendable () -> Void
 
     init(
         _ database: any SQLDatabase, _ counters: StoreCounters, _ sealer: TokenSealer?,
         faultPoints: FaultPoints = FaultPoints(),
         onWorkDue: @escaping @Sendable (UnixTime) -> Void, onRefreshDue: @escaping @Sendable () -> Void,
+        onChannelDue: @escaping @Sendable () -> Void = {},
         onEvents: @escaping @Sendable () -> Void
     ) {
         self.onEvents = onEvents
         self.onRefreshDue = onRefreshDue
+        self.onChannelDue = onChannelDue
         self.faultPoints = faultPoints
         self.database = database
         self.sealer = sealer
@@ -206,6 +211,7 @@ final class WriterQueue: Sendable {
             if error.isUnknown {
                 onWorkDue(.distantPast)
                 onRefreshDue()
+                onChannelDue()
                 onEvents()
             }
         }
@@ -307,6 +313,7 @@ final class WriterQueue: Sendable {
         for rank in ranks.sorted() { faultPoints.reach(.afterCommit(of: rank)) }
         if let time = done.lazy.compactMap(\.workDueAt).min() { onWorkDue(time) }
         if done.contains(where: \.asks) { onRefreshDue() }
+        if done.contains(where: \.broadcasts) { onChannelDue() }
         if done.contains(where: \.tells) { onEvents() }
         for item in done { item.reply() }
         return done.count
@@ -344,6 +351,7 @@ final class WriterQueue: Sendable {
         // A claim knows by itself what is due next.
         if group.contains(where: { $0.rank != .claim }), !done.isEmpty { done[0].workDueAt = draft.workDueAt }
         if draft.makesRefreshDue, !done.isEmpty { done[0].asks = true }
+        if draft.makesChannelDue, !done.isEmpty { done[0].broadcasts = true }
         if !draft.changes.events.isEmpty, !done.isEmpty { done[0].tells = true }
         return (done, draft.changes.tally)
     }

@@ -22,6 +22,7 @@ struct Simulate: AsyncParsableCommand {
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
+    @Option(help: "The port of channel management; 0 takes a free one.") var channelPort = 2195
     @Option(help: "The port of the control API; 0 takes a free one.") var controlPort = 2198
     @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
@@ -33,7 +34,8 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Pushes per token and minute before 429; without it, unlimited.") var tokenRate: Int?
 
     func validate() throws {
-        for (option, port) in [("--port", port), ("--control-port", controlPort)] where !(0...65_535).contains(port) {
+        let given = [("--port", port), ("--channel-port", channelPort), ("--control-port", controlPort)]
+        for (option, port) in given where !(0...65_535).contains(port) {
             throw ValidationError("\(option) is 0 to 65535, not \(port)")
         }
         guard port == 0 || port != controlPort else { throw ValidationError("--port and --control-port are the same") }
@@ -70,6 +72,7 @@ struct Simulate: AsyncParsableCommand {
         let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
         var configuration = APNSSimulator.Configuration()
         configuration.ports = [.sandbox: port]
+        configuration.managementPorts = [.sandbox: channelPort]
         configuration.controlPort = controlPort
         configuration.keys = [key]
         configuration.activityTypes = example.types.map(\.onPhones)
@@ -109,6 +112,7 @@ struct Simulate: AsyncParsableCommand {
             Output.line(
                 JSONValue.object([
                     "apns": .string("https://\(addresses.host):\(addresses.ports[.sandbox] ?? 0)"),
+                    "channels": .string("https://\(addresses.host):\(addresses.managementPorts[.sandbox] ?? 0)"),
                     "control": .string("http://\(addresses.host):\(addresses.controlPort ?? 0)"),
                     "directory": .string(folder.path),
                 ]).text)

@@ -133,6 +133,7 @@ struct ConfigurationFile: Decodable {
         var keyID: String?
         var teamID: String?
         var endpoint: String?
+        var channelEndpoint: String?
         var trustRoots: String?
         /// Decoded only so that the error can explain why APNs certificates cannot work here.
         var certificateFile: String?
@@ -146,6 +147,7 @@ struct ConfigurationFile: Decodable {
         var contracts: [ContractOfBuilds]?
         var policy: Policy?
         var provider: Provider?
+        var `public`: Bool?
         var view: View?
     }
 
@@ -191,6 +193,8 @@ struct ConfigurationFile: Decodable {
         var atCeiling: String?
         var ceiling: Int?
         var join: String?
+        var delivery: String?
+        var channelStorage: String?
         var budgets: Budgets?
     }
 

@@ -67,6 +67,15 @@ extension ConfigurationKey {
             "Whose cards the server accepts from a phone that calls directly: those of the audience, or of everybody "
                 + "who can name the activity."),
         ConfigurationKey(
+            "delivery", .text(oneOf(DeliveryMode.self)), .defaulted(defaults.delivery.rawValue),
+            "How states reach the phones. token: each card has an update token. channel: new cards are on a broadcast "
+                + "channel of the activity (iOS 18). auto: on a channel for at least "
+                + "\(DesiredSituation.channelAudience) phones, or with `join: open`. channel and auto need `public`."),
+        ConfigurationKey(
+            "channelStorage", .text("mostRecent or none"), .defaulted("mostRecent"),
+            "Which broadcasts APNs stores for phones that are offline: the newest, for up to 8 hours, or none. Apple "
+                + "allows more broadcasts to a channel that stores none."),
+        ConfigurationKey(
             "authority", .text(oneOf(TypePolicy.Authority.self)), .defaulted(defaults.authority.rawValue),
             "Which state wins after the app changes its own card: the server's (sent again after one minute), or the "
                 + "app's until the server sets a newer state."),

@@ -231,6 +231,9 @@ extension ConfigurationKey {
             "endpoint", .text("https://host:port"), .optional("https://127.0.0.1:2197"),
             "An endpoint that behaves like APNs, in place of Apple's endpoint for the environment."),
         ConfigurationKey(
+            "channelEndpoint", .text("https://host:port"), .optional("https://127.0.0.1:2195"),
+            "Where that endpoint's broadcast channels are made and deleted, in place of Apple's endpoint."),
+        ConfigurationKey(
             "trustRoots", .text("path"), .optional("simulator-ca.pem"),
             "The root certificates, in PEM form, that the endpoint's certificate must chain to, in place of the "
                 + "system's."),
@@ -262,6 +265,10 @@ extension ConfigurationKey {
             "provider", .object(provider), .group(isOptional: true),
             "The backend that computes what a person should see: each of their devices has an activity of its own "
                 + "then. See docs/providers.md."),
+        ConfigurationKey(
+            "public", .scalar("true or false"), .defaulted("false"),
+            "Everybody may see what anybody sees. Broadcast channels need it: whoever knows a channel's id can follow "
+                + "it."),
         ConfigurationKey(
             "view", .object(view), .group(isOptional: true),
             "How the console draws a card of the type: which field is what. Nothing of it is sent."),

@@ -157,6 +157,14 @@ struct ConfigurationReport {
             lines.append(
                 "every phone that reports a card joins the audience: whoever can name an activity sees its states")
         }
+        switch policy.delivery {
+        case .token: break
+        case .channel: lines.append("new cards are on a broadcast channel of the activity, on phones with iOS 18")
+        case .auto:
+            lines.append(
+                "new cards are on a broadcast channel where the activity has at least "
+                    + "\(DesiredSituation.channelAudience) phones or everybody may join, on phones with iOS 18")
+        }
         if policy.authority == .app { lines.append("a state that the app set stays until the server has a newer one") }
         switch policy.atCeiling {
         case .ignore: break

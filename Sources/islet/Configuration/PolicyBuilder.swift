@@ -1,3 +1,4 @@
+import APNSModel
 import JSONText
 import LiveActivityAPI
 import LiveActivityCore
@@ -25,6 +26,8 @@ struct PolicyBuilder {
             policy.restart = ActivityRecord.Restart(rawValue: restart.rawValue) ?? policy.restart
         }
         policy.join = word(given.join, "\(place)/join") ?? policy.join
+        policy.delivery = word(given.delivery, "\(place)/delivery") ?? policy.delivery
+        policy.channelStorage = storage(given.channelStorage, "\(place)/channelStorage") ?? policy.channelStorage
         policy.authority = word(given.authority, "\(place)/authority") ?? policy.authority
         policy.atCeiling = word(given.atCeiling, "\(place)/atCeiling") ?? policy.atCeiling
         policy.ceiling = number(given.ceiling, 1...100, "\(place)/ceiling") ?? policy.ceiling
@@ -51,6 +54,17 @@ struct PolicyBuilder {
             "\(place)/startAlert",
             "missing: APNs accepts a start without an alert, but the phone drops it silently; give `title` and `body`, "
                 + "or set `start` to appOnly")
+    }
+
+    private func storage(_ given: String?, _ place: String) -> MessageStoragePolicy? {
+        switch given {
+        case nil: return nil
+        case "mostRecent": return .mostRecent
+        case "none": return MessageStoragePolicy.none
+        case .some:
+            note(place, "mostRecent or none")
+            return nil
+        }
     }
 
     private func durations(_ given: ConfigurationFile.Policy, _ policy: inout TypePolicy, _ place: String) {

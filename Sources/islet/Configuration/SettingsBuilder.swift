@@ -170,12 +170,19 @@ struct SettingsBuilder {
         } catch {
             throw problem(place, error.description)
         }
+        if key.channelEndpoint != nil, key.endpoint == nil {
+            throw problem("\(place)/channelEndpoint", "only beside `endpoint`, of the same service")
+        }
         do throws(APNSClientError) {
             let endpoint = try key.endpoint.map { text throws(APNSClientError) in try APNSClient.Endpoint(text) }
+            var broadcast: APNSClient.BroadcastEndpoints?
+            if let endpoint, let text = key.channelEndpoint {
+                broadcast = APNSClient.BroadcastEndpoints(send: endpoint, management: try APNSClient.Endpoint(text))
+            }
             let roots: APNSClient.TrustRoots = key.trustRoots.map { .file(resolve($0)) } ?? .system
             let route = APNSClient.Route(
                 bundleID: app, environment: environment, key: provider,
-                endpoint: endpoint ?? .apple(environment), trustRoots: roots)
+                endpoint: endpoint ?? .apple(environment), trustRoots: roots, broadcast: broadcast)
             return Settings.KeySettings(
                 app: app, environment: environment, key: provider, route: route, place: place, source: source)
         } catch {
@@ -253,7 +260,36 @@ struct SettingsBuilder {
             contract: contracts.newest)
         type.olderContracts = contracts.older
         type.isProvided = activity.provider != nil
+        try checkDelivery(type, isPublic: activity.public ?? false, "\(place)/policy/delivery")
         type.view = try activity.view.map { view throws(ConfigurationError) in try self.view(view, "\(place)/view") }
         return type
+    }
+
+    /// Checks that one broadcast may carry what everybody sees.
+    ///
+    /// - Throws: A problem at `delivery`.
+    private func checkDelivery(
+        _ type: ActivityType, isPublic: Bool, _ place: String
+    ) throws(ConfigurationError) {
+        guard type.policy.delivery != .token else { return }
+        guard isPublic else {
+            throw problem(
+                place,
+                "needs `public: true` of the type: whoever knows the id of a broadcast channel can follow it, so "
+                    + "everybody may see what anybody sees")
+        }
+        guard type.policy.delivery == .channel else { return }
+        guard !type.isProvided else {
+            throw problem(
+                place,
+                "token or auto: a provider gives each person a state of their own, and a broadcast is one for all")
+        }
+        guard type.olderContracts.isEmpty else {
+            throw problem(
+                place,
+                "token or auto: a broadcast reaches every build of the app, and `contracts` says that some cannot "
+                    + "decode it"
+            )
+        }
     }
 }

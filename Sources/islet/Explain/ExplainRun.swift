@@ -144,7 +144,7 @@ struct ExplainRun {
     /// Adds a line for each phone that waits for a new reason.
     private mutating func explain() async throws {
         guard let state = try await store.activity(app.bundleID, activity), let content = state.content else { return }
-        let desired = DesiredSituation(state.record, type, content)
+        let desired = state.desired(type, content)
         for phone in try await store.phones(of: state.record.number, after: -1, limit: ExplainScript.maximumPhones) {
             let decision = Reconciler.decide(desired, phone, now: now)
             let (until, reason): (UnixTime?, LiveActivityCore.Reason)

@@ -193,7 +193,7 @@ struct TrialRun {
             guard let number = numbers[index],
                 let state = try await stage.store.activity(stage.app.bundleID, id(index)), let content = state.content
             else { continue }
-            let desired = DesiredSituation(state.record, type, content)
+            let desired = state.desired(type, content)
             for phone in try await stage.store.phones(of: number, after: -1, limit: day.activities[index].cards.count) {
                 guard let code = holdingBack(phone, desired) else { continue }
                 held[code, default: []].insert(TrialCardKey(activity: index, device: phone.device.key))

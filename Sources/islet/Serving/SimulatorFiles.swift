@@ -38,6 +38,7 @@ struct SimulatorFiles {
                     keyID: "\(key.keyID)"
                     teamID: "\(key.teamID)"
                     endpoint: https://\(addresses.host):\(port)
+                    channelEndpoint: https://\(addresses.host):\(addresses.managementPorts[.sandbox] ?? 0)
                     trustRoots: simulator-ca.pem
             \(example.configuration(startGrace: startGrace))
 

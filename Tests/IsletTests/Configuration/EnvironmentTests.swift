@@ -99,12 +99,13 @@ struct EnvironmentTests {
                       "fallback": {"title": "", "body": "", "sound": ""},
                       "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
                       "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
-                      "authority": "", "join": "", "atCeiling": "", "ceiling": 1,
+                      "authority": "", "join": "", "delivery": "", "channelStorage": "", "atCeiling": "", "ceiling": 1,
                       "budgets": {
                         "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},
                     "provider": {
                       "url": "", "secretFile": "", "secretEnvironment": "", "timeout": 1, "allowPrivate": true},
+                    "public": true,
                     "view": {"title": "", "subtitle": "", "progress": "", "countdown": "", "image": ""}}],
                   "webhooks": [{
                     "name": "", "url": "", "secretFile": "", "secretEnvironment": "", "kinds": [""], "timeout": 1,
@@ -118,7 +119,10 @@ struct EnvironmentTests {
     }
 
     private static let key =
-        #"{"keyFile":"","keyEnvironment":"","keyID":"","teamID":"","endpoint":"","trustRoots":"","certificateFile":""}"#
+        #"""
+        {"keyFile":"","keyEnvironment":"","keyID":"","teamID":"","endpoint":"","channelEndpoint":"","trustRoots":"",
+         "certificateFile":""}
+        """#
 
     private func leaves(of value: JSONValue, _ tokens: [String]) -> [JSONPointer] {
         if let object = value.object { return object.flatMap { leaves(of: $0.value, tokens + [$0.key]) } }

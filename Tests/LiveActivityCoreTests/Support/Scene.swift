@@ -178,7 +178,7 @@ struct Scene {
         let phone = try found(Draft(part).phone(.init(activity.number, card.device), type: activity.type))
         let content = try found(store.rows.contents[activity.number])
         let type = try found(app.types[activity.type])
-        return Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now)
+        return Reconciler.decide(DesiredSituation(activity, type, content, Draft(part)), phone, now: now)
     }
 
     /// A phone whose live card has an update token and the newest state.

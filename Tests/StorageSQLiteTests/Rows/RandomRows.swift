@@ -80,6 +80,7 @@ struct RandomRows {
         row.refreshedSince = maybe { $0.time() }
         row.endedAt = maybe { $0.time() }
         row.clientSequence = maybe { Int64($0.dice.next() >> 1) }
+        row.hasChannels = dice.chance(50)
         return row
     }
 
@@ -102,6 +103,8 @@ struct RandomRows {
         row.fence = self.number()
         row.tries = count()
         row.reason = maybe { $0.reason() }
+        row.counts.onChannel = count()
+        row.channelRun = count()
         row.flight = maybe { rows in
             FlightRecord(
                 node: rows.number(), claimedAt: rows.time(), leaseUntil: rows.time(), fromDevice: rows.number(),
@@ -126,6 +129,7 @@ struct RandomRows {
         row.environment = maybe { $0.environment() }
         row.activitiesEnabled = maybe { $0.dice.chance(50) }
         row.frequentPushesEnabled = maybe { $0.dice.chance(50) }
+        row.channels = maybe { $0.dice.chance(50) }
         row.notificationAuthorization = maybe { $0.text() }
         row.inventorySequence = number()
         row.reportSequence = number()
@@ -180,6 +184,7 @@ struct RandomRows {
             row.successorSequence = number()
         }
         row.isEvicted = dice.chance(50)
+        row.channel = maybe { $0.channelID() }
         row.last = maybe { rows in
             LastDelivery(
                 kind: rows.dice.pick(PushKind.allCases), at: rows.time(), revision: rows.number(),
@@ -267,6 +272,45 @@ struct RandomRows {
         return row
     }
 
+    mutating func channelID() -> ChannelID { ChannelID("AAAA\(1000 + dice.roll(9000))").unsafelyUnwrapped }
+
+    mutating func channel(_ activity: ActivityNumber) -> ChannelRecord {
+        let key = ChannelKey(activity, environment(), run: count())
+        var row = ChannelRecord(key, app: Sample.bundleID, storage: dice.pick(MessageStoragePolicy.allCases))
+        row.life = dice.pick([.wanted, .lost, .refused, .open(channelID())])
+        row.hasCards = dice.chance(50)
+        row.isAwaited = dice.chance(50)
+        row.sentRevision = number()
+        row.parkedRevision = number()
+        row.alertedRevision = number()
+        row.timestamp = number()
+        row.lastAt = maybe { $0.time() }
+        row.lastHighAt = maybe { $0.time() }
+        row.budget = maybe { rows in
+            var budget = BudgetRecord(device: 0, kind: .high, at: rows.time())
+            budget.hour = rows.number()
+            budget.day = rows.number()
+            return budget
+        }
+        row.ends = count()
+        row.overAt = maybe { $0.time() }
+        row.tries = count()
+        row.reason = maybe { $0.reason() }
+        row.retryAt = maybe { $0.time() }
+        row.dueAt = maybe { $0.time() }
+        row.fence = number()
+        row.flight = maybe { rows in
+            var flight = ChannelFlight(
+                rows.dice.pick(ChannelFlight.Kind.allCases), node: rows.number(), claimedAt: rows.time(),
+                leaseUntil: rows.time())
+            flight.revision = rows.number()
+            flight.timestamp = rows.number()
+            flight.alertRevision = rows.number()
+            return flight
+        }
+        return row
+    }
+
     mutating func memo(_ user: UserNumber) -> MemoRecord {
         MemoRecord(user: user, type: text(), zone: text(), day: text(), memo: maybe { Array($0.text().utf8) })
     }
@@ -277,6 +321,8 @@ struct RandomRows {
             draft.put(activity(number))
             draft.put(content(number))
             draft.put(lane(number))
+            draft.put(channel(number))
+            draft.put(StrangerKey(PushRoute(Sample.bundleID, environment()), channelID()))
             draft.record(history(number))
             draft.record(history(number))
             let notification = notification()

@@ -1,0 +1,91 @@
+package import APNSModel
+
+/// Way in which a card gets its states. It is decided when the card starts, and stays.
+package enum CardRoute: Sendable, Hashable {
+    /// The card has an update token of its own.
+    case token
+    /// The card shows what is sent to the channel.
+    case channel(ChannelID)
+    /// The card waits until APNs has a channel for it.
+    case pending
+}
+
+/// Way in which the states of a type reach the phones.
+package enum DeliveryMode: String, Sendable, CaseIterable {
+    /// Each card has an update token.
+    case token
+    /// Cards are on a channel wherever the phone can.
+    case channel
+    /// The server chooses for each activity.
+    case auto
+}
+
+extension DesiredSituation {
+    /// Least number of phones for which `auto` takes a channel. Fewer are cheaper by token, because a channel has to be
+    /// made and deleted.
+    package static let channelAudience = 50
+
+    /// Returns `true` if cards of the activity that start now may be on a channel.
+    var takesChannels: Bool {
+        // What each person or each build sees differs, so one broadcast cannot carry it.
+        guard !type.isProvided, type.olderContracts.isEmpty, !activity.devices.isOne else { return false }
+        return switch type.policy.delivery {
+        case .token: false
+        case .channel: true
+        case .auto:
+            phones >= Self.channelAudience || type.policy.join == .open
+                || channels.contains { $0.key.run == activity.run && $0.id != nil }
+        }
+    }
+
+    /// Returns the way in which a card that a push starts now gets its states.
+    ///
+    /// A start carries the alert of its state. While a broadcast of that alert is due or on its way, the start waits.
+    /// Otherwise the phone would get the alert twice.
+    package func route(of phone: PhoneSituation, now: UnixTime) -> CardRoute {
+        route(of: phone.device, in: phone.pushToStartToken?.environment, now: now)
+    }
+
+    /// Returns the way in which a card that the app starts now gets its states.
+    package func routeOfApp(on device: DeviceFacts) -> CardRoute {
+        // The app shows no alert of the server's, so it need not wait for one.
+        route(of: device, in: device.environment ?? .production, now: .distantFuture)
+    }
+
+    private func route(of device: DeviceFacts, in environment: APNSEnvironment?, now: UnixTime) -> CardRoute {
+        guard takesChannels, device.takesChannels, let environment else { return .token }
+        guard let channel = channel(in: environment) else { return .pending }
+        switch channel.life {
+        case .open(let id): return channel.dueAlert(activity, now) == 0 ? .channel(id) : .pending
+        case .wanted, .lost: return channel.tries >= Self.channelPatience && isAutomatic ? .token : .pending
+        case .refused: return isAutomatic ? .token : .pending
+        }
+    }
+
+    /// Number of failures after which `auto` starts cards with update tokens.
+    static let channelPatience = 3
+
+    private var isAutomatic: Bool { type.policy.delivery == .auto }
+
+    /// Returns the channel of the present run; `nil` if no card has needed one.
+    package func channel(in environment: APNSEnvironment) -> ChannelRecord? {
+        channels.first { $0.key.run == activity.run && $0.key.environment == environment }
+    }
+
+    /// Returns the channel with this id, of whichever run; `nil` if the server has no such channel.
+    package func channel(_ id: ChannelID) -> ChannelRecord? { channels.first { $0.id == id } }
+}
+
+extension DeviceFacts {
+    /// `true` if the phone's system and app can show cards on channels.
+    package var takesChannels: Bool { channels == true && osVersion.map { $0 >= .channels } ?? false }
+}
+
+extension ActivityRecord.DeviceSelection {
+    fileprivate var isOne: Bool { if case .one = self { true } else { false } }
+}
+
+extension OSVersion {
+    /// First system with broadcast channels (ActivityKit, `PushType.channel`).
+    package static let channels = Self(18, 0)
+}

@@ -1,0 +1,114 @@
+package import APNSModel
+
+/// Takes APNs's list of an app's channels. Creations of unknown fate get the ids that nobody else has.
+///
+/// An id that no creation of this server explains belongs to somebody else. It is remembered, and never used or
+/// deleted.
+package struct TakeChannelList: Command {
+    package struct Reply: Sendable, Equatable {
+        /// Number of creations of unknown fate whose channel was found.
+        package var found = 0
+        /// Number of channels in the list that this server has not made.
+        package var foreign = 0
+    }
+
+    package let route: PushRoute
+    package let ids: [ChannelID]
+    package let now: UnixTime
+
+    package init(_ route: PushRoute, _ ids: [ChannelID], now: UnixTime) {
+        self.route = route
+        self.ids = ids
+        self.now = now
+    }
+
+    package static var mayBeRefused: Bool { false }
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.channels(route)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
+        var reply = Reply()
+        let listed = Set(ids)
+        let channels = draft.snapshot.channels.values.filter { $0.route == route }.sorted { $0.key < $1.key }
+        let own = Set(channels.compactMap(\.id))
+        let strangers = draft.snapshot.strangers.filter { $0.route == route }
+        for stranger in strangers where !listed.contains(stranger.id) { draft.remove(stranger) }
+        let unknown = ids.filter { id in !own.contains(id) && !strangers.contains(StrangerKey(route, id)) }
+        // A creation that is on its way may have made one of them, and its answer names it.
+        let isCreating = channels.contains { $0.flight?.kind == .create }
+        let lost = channels.filter { $0.life == .lost && $0.flight == nil }
+        // More ids than lost creations: somebody else makes channels too, and nobody can tell which are whose.
+        let adopted = !isCreating && unknown.count <= lost.count ? unknown : []
+        for (channel, id) in zip(lost, adopted.map(Optional.some) + Array(repeating: nil, count: lost.count)) {
+            guard !isCreating else { break }
+            var channel = channel
+            if let id {
+                channel.open(id)
+                draft.callWaiting(&channel, at: now)
+                reply.found += 1
+            } else {
+                channel.missCreation()
+            }
+            channel.look(at: now)
+            draft.put(channel)
+        }
+        if !isCreating, adopted.isEmpty { for id in unknown { draft.put(StrangerKey(route, id)) } }
+        for channel in channels where channel.life == .wanted && channel.flight == nil {
+            var channel = channel
+            channel.look(at: now)
+            draft.put(channel)
+        }
+        reply.foreign = listed.count - own.count - reply.found
+        return reply
+    }
+}
+
+/// Key of a channel that APNs lists and that this server has not made.
+package struct StrangerKey: Sendable, Hashable, Comparable {
+    package let route: PushRoute
+    package let id: ChannelID
+
+    package init(_ route: PushRoute, _ id: ChannelID) {
+        self.route = route
+        self.id = id
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.route.app.text, left.route.environment.rawValue, left.id.text)
+            < (right.route.app.text, right.route.environment.rawValue, right.id.text)
+    }
+}
+
+/// Records that no channel of a route can be made now, because its list cannot be read.
+///
+/// Cards that `auto` would put on a channel start with update tokens.
+package struct RefuseChannels: Command {
+    package let route: PushRoute
+    package let error: BroadcastError
+    package let now: UnixTime
+
+    package init(_ route: PushRoute, _ error: BroadcastError, now: UnixTime) {
+        self.route = route
+        self.error = error
+        self.now = now
+    }
+
+    package static var mayBeRefused: Bool { false }
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.channels(route)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
+        let waiting = draft.snapshot.channels.values.filter {
+            $0.route == route && $0.life == .wanted && $0.flight == nil
+        }
+        // A fault that passes is tried again sooner than one that a person must mend.
+        let pause = error.mayRetryLater || error.mayHaveHappened ? RetryDelay.halted : ChannelReconciler.refusalPause
+        for var channel in waiting {
+            let text = error.reason?.rawValue ?? "\(error.code)"
+            channel.refuse(Reason(.channelRefused, text), retryAt: now + pause)
+            draft.callWaiting(&channel, at: now)
+            draft.put(channel)
+        }
+        return waiting.count
+    }
+}

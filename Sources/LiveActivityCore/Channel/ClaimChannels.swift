@@ -1,0 +1,199 @@
+package import APNSModel
+
+/// Selection of the channels for a claim: those of operations that another process had open, and those whose `dueAt`
+/// has come, in that order. They come with their activities and contents.
+package struct DueChannels: Sendable, Equatable {
+    package var at: UnixTime
+    package var node: Int64
+    /// Maximum number of channels.
+    package var limit: Int
+
+    package init(at time: UnixTime, node: Int64, limit: Int) {
+        at = time
+        self.node = node
+        self.limit = limit
+    }
+}
+
+/// Finds channels that are behind and claims one operation for each. The channel's row is the write-ahead record.
+package struct ClaimChannels: Command {
+    package struct Reply: Sendable {
+        package var errands: [ChannelErrand] = []
+        /// Routes whose channels must be listed before their next creation.
+        package var unlisted: Set<PushRoute> = []
+        /// Number of operations that a process had abandoned.
+        package var rescued = 0
+        /// `true` if the claim changed something, so that another may find more.
+        package var hasMovedOn = false
+
+        package init() {}
+    }
+
+    /// Time from the claim until nobody may send or settle the operation any more.
+    package static let lease = Duration.seconds(45)
+    /// Wait for a configuration that has the app and its environment again.
+    package static let unconfiguredPause = Duration.seconds(3600)
+    /// Time after which a channel that waits for the list of its route is looked at again. The list comes before.
+    package static let listingPause = Duration.seconds(60)
+    /// Number of an app's 10,000 channels up to which `auto` makes another.
+    package static let automaticLimit = 8000
+
+    package let due: DueChannels
+    package let apps: [BundleID: AppSettings]
+    /// Number of channels that APNs has, for each route whose channels were listed.
+    package let inUse: [PushRoute: Int]
+
+    package init(_ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int]) {
+        self.due = due
+        self.apps = apps
+        self.inUse = inUse
+    }
+
+    private var now: UnixTime { due.at }
+
+    package var rank: CommandRank { .claim }
+    package static var mayBeRefused: Bool { false }
+    package var keys: [SnapshotKey] { [.dueChannels(due)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
+        var reply = Reply()
+        for key in draft.snapshot.dueChannels {
+            guard let channel = draft.snapshot.channels[key] else { continue }
+            if channel.isAbandoned(at: now, node: due.node) {
+                rescue(channel, &draft)
+                reply.rescued += 1
+                reply.hasMovedOn = true
+            } else {
+                claim(channel, &reply, &draft)
+            }
+        }
+        return reply
+    }
+
+    private func rescue(_ old: ChannelRecord, _ draft: inout Draft) {
+        var channel = old
+        let alert = draft.snapshot.activities[old.key.activity]?.alert
+        channel.doubt(
+            repeatsAlert: alert?.revision == old.flight?.alertRevision && alert?.onUnknown == .repeat, retryAt: now,
+            Reason(.rescued))
+        draft.put(channel)
+        draft.recordRescue(of: old, at: now)
+    }
+
+    private func claim(_ old: ChannelRecord, _ reply: inout Reply, _ draft: inout Draft) {
+        var channel = old
+        guard let app = apps[old.app], app.environments.contains(old.key.environment) else {
+            channel.dueAt = now + Self.unconfiguredPause
+            return draft.put(channel)
+        }
+        let desired = draft.desired(old.key.activity, app)
+        if ChannelReconciler.isOver(channel, desired) {
+            let isSameRun = desired?.activity.run == old.key.run
+            channel.finishRun(at: isSameRun ? desired?.activity.endedAt ?? now : now)
+        }
+        var flight = ChannelFlight(.create, node: due.node, claimedAt: now, leaseUntil: now + Self.lease)
+        switch ChannelReconciler.decide(channel, desired, now: now) {
+        case .nothing: channel.dueAt = nil
+        case .wait(let until): channel.dueAt = until
+        case .forget: return draft.removeChannel(old.key)
+        case .find:
+            reply.unlisted.insert(channel.route)
+            channel.dueAt = now + Self.listingPause
+        case .create:
+            guard let count = inUse[channel.route] else {
+                reply.unlisted.insert(channel.route)
+                channel.dueAt = now + Self.listingPause
+                break
+            }
+            if desired?.type.policy.delivery == .auto, count >= Self.automaticLimit {
+                channel.refuse(
+                    Reason(.channelRefused, "\(count) in use"), retryAt: now + ChannelReconciler.refusalPause)
+                draft.callWaiting(&channel, at: now)
+                break
+            }
+            channel.claim(flight)
+            reply.errands.append(ChannelErrand(channel, flight))
+        case .delete:
+            flight.kind = .delete
+            channel.claim(flight)
+            reply.errands.append(ChannelErrand(channel, flight))
+        case .broadcast(let plan):
+            flight.kind = plan.kind
+            flight.revision = plan.revision
+            flight.alertRevision = plan.alertRevision
+            flight.timestamp = Flight.timestamp(after: channel.timestamp, now: now)
+            channel.claim(flight)
+            if plan.priority == .high, let policy = desired?.type.policy {
+                channel.budget = policy.budgets.high.spent(channel.budget, BudgetKey(0, .high), now: now)
+            }
+            reply.errands.append(
+                ChannelErrand(
+                    channel, flight, plan: plan, desired: desired,
+                    content: draft.snapshot.contents[old.key.activity]))
+            begin(plan, desired, &draft)
+        }
+        guard channel != old else { return }
+        draft.put(channel)
+        reply.hasMovedOn = true
+    }
+
+    /// Begins the coalescing window of the state that leaves, as a flight of a lane does.
+    private func begin(_ plan: ChannelReconciler.Plan, _ desired: DesiredSituation?, _ draft: inout Draft) {
+        guard plan.kind == .update, let desired, desired.activity.lap > desired.activity.begunLap,
+            var activity = draft.snapshot.activities[desired.activity.number]
+        else { return }
+        activity.begunLap = activity.lap
+        activity.holdUntil = now + desired.type.policy.coalescingWindow
+        draft.put(activity)
+    }
+}
+
+/// A claimed operation on a channel, with what its call needs.
+package struct ChannelErrand: Sendable {
+    package let channel: ChannelRecord
+    package let flight: ChannelFlight
+    package let fence: Int64
+    package let plan: ChannelReconciler.Plan?
+    package let desired: DesiredSituation?
+    package let content: ContentRecord?
+
+    init(
+        _ channel: ChannelRecord, _ flight: ChannelFlight, plan: ChannelReconciler.Plan? = nil,
+        desired: DesiredSituation? = nil, content: ContentRecord? = nil
+    ) {
+        self.channel = channel
+        self.flight = flight
+        fence = channel.fence
+        self.plan = plan
+        self.desired = desired
+        self.content = content
+    }
+
+    /// Returns the request of a broadcast; `nil` for another operation.
+    ///
+    /// - Throws: `PayloadError` if the payload cannot be built. The channel is then parked for this revision.
+    package func request() throws(PayloadError) -> BroadcastRequest? {
+        guard let plan, let broadcastChannel = channel.broadcastChannel else { return nil }
+        let activity = desired?.activity
+        let relevance: RelevanceScore? = if let value = activity?.relevance { try RelevanceScore(value) } else { nil }
+        let alert = plan.alertRevision > 0 ? activity?.alert?.alert : nil
+        let time = UnixTime(seconds: flight.timestamp)
+        let payload: BroadcastPayload
+        if plan.kind == .update {
+            guard let desired, let content else { return nil }
+            let stale = desired.activity.staleDate(policy: desired.type.policy).flatMap {
+                $0.seconds > flight.timestamp ? $0 : nil
+            }
+            payload = try .update(
+                timestamp: time, contentState: content.state, alert: alert, staleDate: stale, relevance: relevance)
+        } else {
+            let dismissal = desired.map { $0.activity.endDismissal(policy: $0.type.policy) }
+            payload = try .end(
+                timestamp: time, contentState: plan.hasState ? content?.state : nil,
+                dismissal: plan.hasState ? dismissal ?? .immediate : .immediate, alert: alert, relevance: relevance)
+        }
+        // A channel that stores nothing allows no expiration.
+        let storedUntil = broadcastChannel.policy == .none ? nil : plan.storedUntil
+        return try? BroadcastRequest(payload, to: broadcastChannel, priority: plan.priority, storedUntil: storedUntil)
+    }
+}

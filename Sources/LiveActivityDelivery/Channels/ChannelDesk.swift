@@ -1,0 +1,72 @@
+import APNSModel
+import LiveActivityCore
+import Synchronization
+
+/// What the channel loop knows while it runs: operations under way, and the lists of routes.
+final class ChannelDesk: Sendable {
+    private struct Line {
+        /// Number of channels that APNs has; `nil` before the first list.
+        var count: Int?
+        var isListing = false
+        var tries = 0
+        var listAgainAt: MonotonicTime?
+    }
+
+    private struct State {
+        var open = 0
+        var lines: [PushRoute: Line] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let limits: ChannelService.Limits
+
+    init(_ limits: ChannelService.Limits) { self.limits = limits }
+
+    /// Number of operations that may begin.
+    var room: Int { state.withLock { max(0, limits.open - $0.open) } }
+
+    /// Number of channels of each route that was listed.
+    var inUse: [PushRoute: Int] { state.withLock { $0.lines.compactMapValues(\.count) } }
+
+    func began() { state.withLock { $0.open += 1 } }
+    func ended() { state.withLock { $0.open -= 1 } }
+
+    /// Begins a list of the route, unless one is under way or failed a moment ago.
+    func mayList(_ route: PushRoute, at now: MonotonicTime) -> Bool {
+        state.withLock { state in
+            var line = state.lines[route] ?? Line()
+            guard !line.isListing, line.listAgainAt.map({ $0 <= now }) ?? true else { return false }
+            line.isListing = true
+            state.lines[route] = line
+            return true
+        }
+    }
+
+    /// Records the number of channels in a list.
+    func found(_ count: Int, on route: PushRoute) { state.withLock { $0.lines[route, default: Line()].count = count } }
+
+    /// Ends a list. A failed one is repeated after a pause, when a claim asks for it again.
+    func listed(_ route: PushRoute, isTaken: Bool, at now: MonotonicTime, dice: Double) {
+        state.withLock { state in
+            var line = state.lines[route] ?? Line()
+            line.isListing = false
+            if isTaken {
+                (line.tries, line.listAgainAt) = (0, nil)
+            } else {
+                (line.count, line.tries) = (nil, line.tries + 1)
+                line.listAgainAt = now + RetryDelay.lane(tries: line.tries, dice: dice)
+            }
+            state.lines[route] = line
+        }
+    }
+
+    /// Keeps the number of channels, without a list after each change.
+    func settled(_ errand: ChannelErrand, _ outcome: SettleChannel.Outcome, _ reply: SettleChannel.Reply) {
+        let change: Int
+        if case .created = outcome { change = 1 } else if reply.isDeleted { change = -1 } else { return }
+        state.withLock { state in
+            guard let count = state.lines[errand.channel.route]?.count else { return }
+            state.lines[errand.channel.route]?.count = max(0, count + change)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+package import APNSModel
+package import LiveActivityCore
+package import LiveActivityStorage
+package import Logging
+import ServiceLifecycle
+
+/// The channel loop: makes broadcast channels, sends to them, and deletes them.
+///
+/// It claims when a commit makes an operation due, or when the time of one comes. Each operation is in the database
+/// before it leaves, so a process that dies loses none.
+package struct ChannelService: Service {
+    package struct Limits: Sendable {
+        /// Maximum number of operations that are under way at the same time.
+        package var open = 64
+        /// Time in which an operation must leave and be answered. It is less than the lease of its claim.
+        package var call = Duration.seconds(30)
+        /// Pause after a failure of the store.
+        package var storagePause = Duration.seconds(1)
+        /// Pause after a claim that changed nothing. A row that cannot be read stays due.
+        package var fruitlessPause = Duration.seconds(1)
+        /// Longest sleep. Another process's commit may make an operation due without waking this one.
+        package var look = Duration.seconds(60)
+        /// Attempts to store one outcome. After the last one its lease ends, and its fate is unknown.
+        package var settleAttempts = 3
+
+        package init() {}
+    }
+
+    let store: any ChannelStore
+    let sender: any ChannelSender
+    let apps: [BundleID: AppSettings]
+    let time: TimeSource
+    let clock: any Clock<Duration>
+    let dice: @Sendable () -> UInt64
+    let limits: Limits
+    let faultPoints: FaultPoints
+    let logger: Logger
+    private let node: Int64
+    private let desk: ChannelDesk
+    private let signal = Signal()
+
+    /// - Parameters:
+    ///   - node: Number of this process. Claims of other numbers are abandoned.
+    ///   - dice: Source of random numbers for jitter.
+    package init(
+        store: any ChannelStore, sender: any ChannelSender, apps: [AppSettings], time: TimeSource,
+        clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
+        limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(), logger: Logger
+    ) {
+        self.store = store
+        self.sender = sender
+        self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
+        self.time = time
+        self.clock = clock
+        self.node = node
+        self.dice = dice
+        self.limits = limits
+        self.faultPoints = faultPoints
+        self.logger = logger
+        desk = ChannelDesk(limits)
+    }
+
+    /// Runs until the service stops. The next process finishes what is under way.
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    for await _ in store.channelWakeUps { signal.raise() }
+                }
+                await claimUntilStopped(&group)
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            signal.stop()
+        }
+    }
+
+    private func claimUntilStopped(_ group: inout DiscardingTaskGroup) async {
+        // The first claim looks for operations of an ended process, whether or not any are due.
+        var isFirst = true
+        while !signal.isStopped && !Task.isCancelled {
+            do throws(StorageError) {
+                let wasDue = !isFirst
+                if wasDue, try await !isDue() { continue }
+                isFirst = false
+                let claimedAt = time.monotonic()
+                let due = DueChannels(at: time.wall(), node: node, limit: desk.room)
+                let result = try await store.commit(ClaimChannels(due, apps: apps, inUse: desk.inUse))
+                guard case .success(let reply) = result else { continue }
+                for errand in reply.errands {
+                    desk.began()
+                    group.addTask { await run(errand, claimedAt: claimedAt) }
+                }
+                for route in reply.unlisted where desk.mayList(route, at: time.monotonic()) {
+                    group.addTask { await list(route) }
+                }
+                if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }
+            } catch {
+                if Task.isCancelled { return }
+                logger.error("work on broadcast channels could not be claimed", metadata: ["error": "\(error)"])
+                await signal.wait(for: limits.storagePause, on: clock)
+            }
+        }
+    }
+
+    /// Returns `true` if an operation is due for which there is room. Otherwise it first waits until that may be so.
+    private func isDue() async throws(StorageError) -> Bool {
+        guard desk.room > 0 else {
+            await signal.wait(for: limits.look, on: clock)
+            return false
+        }
+        let wait = try await store.nextChannelAt().map { $0 - time.wall() } ?? limits.look
+        if wait <= .zero { return true }
+        await signal.wait(for: min(wait, limits.look), on: clock)
+        return false
+    }
+
+    // MARK: - One operation
+
+    private func run(_ errand: ChannelErrand, claimedAt: MonotonicTime) async {
+        defer {
+            desk.ended()
+            signal.raise()
+        }
+        faultPoints.reach(.sendBefore)
+        // A process that was suspended must not send what another may have claimed.
+        let left = claimedAt + limits.call - time.monotonic()
+        let outcome = left > .zero ? await perform(errand, within: left) : .failed(Self.late)
+        faultPoints.reach(.answerReceived)
+        note(outcome, of: errand)
+        await settle(errand, outcome)
+    }
+
+    private static let late = BroadcastError(.notSentInTime, "the claim was too long ago")
+
+    private func perform(_ errand: ChannelErrand, within limit: Duration) async -> SettleChannel.Outcome {
+        let channel = errand.channel
+        do throws(BroadcastError) {
+            switch errand.flight.kind {
+            case .create:
+                let id = try await sender.createChannel(
+                    of: channel.app, in: channel.key.environment, storing: channel.storage, within: limit)
+                return .created(id)
+            case .delete:
+                guard let gone = channel.broadcastChannel else { return .done }
+                try await sender.deleteChannel(gone, within: limit)
+            case .update, .end:
+                let request: BroadcastRequest?
+                do throws(PayloadError) { request = try errand.request() } catch { return .notBuilt(error) }
+                guard let request else { return .failed(Self.late) }
+                try await sender.send(request, within: limit)
+            }
+            return .done
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func settle(_ errand: ChannelErrand, _ outcome: SettleChannel.Outcome) async {
+        for attempt in 1...limits.settleAttempts {
+            let command = SettleChannel(errand, outcome, now: time.wall(), dice: Double(dice() >> 11) * 0x1p-53)
+            do throws(StorageError) {
+                if case .success(let reply) = try await store.commit(command) { desk.settled(errand, outcome, reply) }
+                return
+            } catch {
+                logger.error(
+                    "the outcome of work on a broadcast channel could not be written", metadata: ["error": "\(error)"])
+                guard attempt < limits.settleAttempts, !Task.isCancelled else { return }
+                try? await clock.sleep(for: limits.storagePause)
+            }
+        }
+    }
+
+    private func note(_ outcome: SettleChannel.Outcome, of errand: ChannelErrand) {
+        let channel = errand.channel
+        let metadata: Logger.Metadata = [
+            "app": "\(channel.app)", "environment": "\(channel.key.environment.rawValue)",
+            "activity": "\(errand.desired.map { $0.activity.id.text } ?? String(channel.key.activity))",
+            "kind": "\(errand.flight.kind)", "revision": "\(errand.flight.revision)",
+        ]
+        switch outcome {
+        case .created, .done: logger.debug("broadcast channel", metadata: metadata)
+        case .failed(let error):
+            let level: Logger.Level = error.reason == .featureNotEnabled ? .error : .warning
+            logger.log(
+                level: level, "work on a broadcast channel failed",
+                metadata: metadata.merging(["error": "\(error)"]) { $1 })
+        case .notBuilt(let error):
+            logger.error(
+                "a broadcast cannot be built", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+        }
+    }
+
+    // MARK: - Lists
+
+    /// Lists the channels of a route, so that creations of unknown fate are found and the number in use is known.
+    private func list(_ route: PushRoute) async {
+        var isTaken = false
+        defer {
+            desk.listed(route, isTaken: isTaken, at: time.monotonic(), dice: Double(dice() >> 11) * 0x1p-53)
+            signal.raise()
+        }
+        let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
+        let ids: [ChannelID]
+        do throws(BroadcastError) {
+            ids = try await sender.listChannels(of: route.app, in: route.environment, within: limits.call)
+        } catch {
+            logger.error(
+                "broadcast channels could not be listed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+            await refuse(route, error)
+            return
+        }
+        // The commit wakes the loop, whose next claim asks for the number.
+        desk.found(ids.count, on: route)
+        do throws(StorageError) {
+            if case .success(let reply) = try await store.commit(TakeChannelList(route, ids, now: time.wall())) {
+                isTaken = true
+                if reply.foreign > 0 {
+                    logger.notice(
+                        "APNs lists broadcast channels that this server has not made",
+                        metadata: metadata.merging(["channels": "\(reply.foreign)"]) { $1 })
+                }
+            }
+        } catch {
+            logger.error("a list of broadcast channels could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Tells the cards that wait for a channel of the route that none can be made now.
+    private func refuse(_ route: PushRoute, _ error: BroadcastError) async {
+        do throws(StorageError) {
+            _ = try await store.commit(RefuseChannels(route, error, now: time.wall()))
+        } catch {
+            logger.error("a refusal of broadcast channels could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import APNSModel
+import APNSSimulator
+import JSONText
+import LiveActivityAPI
+import LiveActivityCore
+import Testing
+
+@testable import islet
+
+/// Cards on a broadcast channel that the server makes: real HTTP/2 and TLS, and phones by the rules of iOS 18.
+@Suite(.serialized) struct ChannelOrderTests {
+    private static let people = ["alice", "bob", "carol"]
+
+    private func run(
+        _ mode: DeliveryMode = .channel, _ change: (inout TypePolicy) -> Void = { _ in },
+        _ body: @escaping @Sendable (Stack) async throws -> Void
+    ) async throws {
+        var options = Stack.Options()
+        options.policy.delivery = mode
+        change(&options.policy)
+        try await Stack.run(options, body)
+    }
+
+    @Test func `phones on a channel and one by token show the same states, and the channel costs one push each`()
+        async throws
+    {
+        try await run { stack in
+            var phones: [PhoneID] = []
+            for person in Self.people { phones.append(try await stack.phone(person)) }
+            phones.append(try await stack.phone("dave") { $0.iOS = IOSVersion(17, 4) })
+            try await stack.set("order-1", "preparing", people: Self.people + ["dave"])
+            for phone in phones { try await stack.shows("preparing", on: phone) }
+            for phone in phones { try await stack.reported(phone) }
+            let channels = stack.simulator.channels(of: Stack.bundleID, in: .sandbox)
+            #expect(channels.count == 1)
+            for status in ["ready", "picked_up", "delivering"] {
+                try await stack.set("order-1", status, people: Self.people + ["dave"])
+                for phone in phones { try await stack.shows(status, on: phone) }
+            }
+            try await stack.end("order-1", ["state": ["status": "delivered", "progress": 1]])
+            for phone in phones { try await stack.shows("delivered", on: phone, state: .ended) }
+            let pushes = stack.simulator.received
+            #expect(pushes.allSatisfy { $0.status == 200 })
+            let single = pushes.filter { $0.phone != nil }
+            #expect(single.count { $0.event == "start" } == 4)
+            // Of the rest, only the phone by token gets pushes of its own.
+            #expect(single.filter { $0.event != "start" }.allSatisfy { $0.phone == phones[3] })
+            // The answers of APNs are written when the phones may already show the state.
+            try await Waiting.until("the end is in the timeline", within: .seconds(30)) {
+                try await stack.timeline("order-1").contains { $0.kind == "broadcast-end" }
+            }
+            let timeline = try await stack.timeline("order-1")
+            #expect(timeline.count { $0.kind == "channel-made" } == 1)
+            #expect(timeline.count { $0.kind == "broadcast" } == 3)
+            #expect(timeline.count { $0.kind == "broadcast-end" } == 1)
+        }
+    }
+
+    @Test func `the answer and the view say that a card is on a channel, and what it was sent`() async throws {
+        try await run { stack in
+            let phone = try await stack.phone("alice")
+            try await stack.set("order-1", "preparing", people: ["alice"])
+            try await stack.shows("preparing", on: phone)
+            try await stack.reported(phone)
+            try await stack.set("order-1", "ready", people: ["alice"])
+            try await stack.shows("ready", on: phone)
+            let view = try await stack.device("alice", of: "order-1", "is told of the channel") {
+                $0.reason.code == "channel-up-to-date"
+            }
+            #expect(view.state == "live")
+        }
+    }
+
+    @Test func `who leaves the audience keeps the card until the app's next contact, and then it is ended`()
+        async throws
+    {
+        try await run { stack in
+            let alice = try await stack.phone("alice")
+            let bob = try await stack.phone("bob")
+            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
+            for phone in [alice, bob] {
+                try await stack.shows("preparing", on: phone)
+                try await stack.reported(phone)
+            }
+            try await stack.set("order-1", "ready", people: ["alice"])
+            try await stack.shows("ready", on: alice)
+            try await stack.shows("ready", on: bob)
+            try stack.simulator.perform(.foreground, on: bob)
+            _ = try await stack.simulator.wait(for: bob, timeout: .seconds(60)) { screen in
+                screen.cards.allSatisfy { $0.state != .active && $0.state != .stale }
+            }
+            try await stack.set("order-1", "picked_up", people: ["alice"])
+            try await stack.shows("picked_up", on: alice)
+        }
+    }
+
+    @Test func `a phone that was off shows the newest state when it comes back`() async throws {
+        try await run { stack in
+            let alice = try await stack.phone("alice")
+            let bob = try await stack.phone("bob")
+            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
+            for phone in [alice, bob] {
+                try await stack.shows("preparing", on: phone)
+                try await stack.reported(phone)
+            }
+            try stack.simulator.perform(.offline, on: bob)
+            for status in ["ready", "picked_up"] {
+                try await stack.set("order-1", status, people: ["alice", "bob"])
+                try await stack.shows(status, on: alice)
+            }
+            try stack.simulator.perform(.online, on: bob)
+            try await stack.shows("picked_up", on: bob)
+        }
+    }
+
+    @Test func `an app starts its card on the channel that the answer names`() async throws {
+        try await run {
+            $0.join = .open
+        } _: { stack in
+            let first = try await stack.phone("alice")
+            try await stack.set("order-1", "preparing", people: ["alice"])
+            try await stack.shows("preparing", on: first)
+            try await stack.reported(first)
+            try await stack.set("order-1", "ready", people: ["alice", "bob"], ["start": "appOnly"])
+            try await stack.shows("ready", on: first)
+            // Its app may start the card, and asks before it does.
+            let second = try await stack.phone("bob") { $0.appState = .foreground }
+            try await stack.shows("ready", on: second)
+            try await stack.reported(second)
+            let card = try #require(stack.simulator.lockScreen(of: second).cards.first)
+            #expect(card.token == nil && !card.startedByPush)
+            try await stack.set("order-1", "picked_up", people: ["alice", "bob"])
+            for phone in [first, second] { try await stack.shows("picked_up", on: phone) }
+            #expect(!stack.simulator.received.contains { $0.phone == second })
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import APNSModel
+import LiveActivityCore
+import TestSupport
+import Testing
+
+/// Broadcast channels when APNs or the server fails.
+struct ChannelTroubleTests {
+    private static let lost = BroadcastError(.unknownFate, "no answer")
+
+    @Test func `a creation of unknown fate is found in the list, and no second channel is made`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        let reply = try scene.claimChannels()
+        #expect(reply.errands.isEmpty && reply.unlisted == [Scene.route])
+        let id = try #require(ChannelID("AAAABBBB"))
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
+        #expect(try scene.deliverAll().seats.first?.plan.channel == id)
+    }
+
+    @Test func `a creation that made no channel is made again`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        _ = try scene.claimChannels()
+        _ = try scene.run(TakeChannelList(Scene.route, [], now: scene.now))
+        #expect(try scene.broadcast().map(\.flight.kind) == [.create])
+    }
+
+    @Test func `a lost creation is looked for when its call cannot be on its way any more`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        let errand = try #require(try scene.claimChannels().errands.first)
+        scene.node = 2
+        #expect(try scene.claimChannels().rescued == 1)
+        scene.now = errand.flight.leaseUntil - .milliseconds(1)
+        #expect(try scene.claimChannels().unlisted.isEmpty)
+        scene.now = errand.flight.leaseUntil
+        #expect(try scene.claimChannels().unlisted == [Scene.route])
+    }
+
+    @Test func `a channel of somebody else is never taken, and stays known`() throws {
+        var scene = try Scene.onChannel()
+        let theirs = try #require(ChannelID("CCCCDDDD"))
+        #expect(try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now)).foreign == 1)
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        _ = try scene.claimChannels()
+        #expect(try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now)).found == 0)
+        #expect(try scene.channel()?.life == .wanted)
+        // Two new ids and one lost creation: nobody can tell which is whose.
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        _ = try scene.claimChannels()
+        let two = ["EEEEFFFF", "GGGGHHHH"].compactMap { ChannelID($0) }
+        #expect(try scene.run(TakeChannelList(Scene.route, [theirs] + two, now: scene.now)).found == 0)
+        #expect(scene.store.rows.strangers.count == 3)
+        _ = try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now))
+        #expect(scene.store.rows.strangers.map(\.id) == [theirs], "a channel that is gone is forgotten")
+    }
+
+    @Test func `the fate of a broadcast of a lost process is unknown: the state goes again, without its alert`() throws
+    {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        let lost = try #require(try scene.claimChannels().errands.first)
+        #expect(lost.flight.alertRevision == 2)
+        scene.node = 2
+        #expect(try scene.claimChannels().rescued == 1)
+        scene.wait(.seconds(1))
+        let again = try #require(try scene.claimChannels().errands.first)
+        #expect(again.flight.revision == 2 && again.flight.alertRevision == 0)
+        #expect(again.flight.timestamp > lost.flight.timestamp)
+        #expect(try scene.settle(lost, .done).isLate, "the slow process changes nothing any more")
+        #expect(try scene.channel()?.flight != nil)
+        try scene.settle(again, .done)
+        #expect(try scene.channel()?.sentRevision == 2)
+    }
+
+    @Test func `a broadcast that APNs refused comes with its alert again`() throws {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        let errand = try #require(try scene.claimChannels().errands.first)
+        try scene.settle(errand, .failed(BroadcastError(.refused(status: 503, reason: nil), "")))
+        #expect(try scene.claimChannels().errands.isEmpty)
+        scene.wait(.seconds(2))
+        let again = try #require(try scene.claimChannels().errands.first)
+        #expect(again.flight.alertRevision == 2 && again.plan?.priority == .high)
+    }
+
+    @Test func `while APNs asks to slow down, states come together`() throws {
+        var scene = try Scene.subscribed()
+        var sent = 0
+        for step in 2...40 {
+            try scene.put("a", step)
+            if let errand = try scene.claimChannels().errands.first {
+                sent += 1
+                try scene.settle(errand, .failed(BroadcastError(.refused(status: 429, reason: nil), "")))
+            }
+            scene.wait(.seconds(1))
+        }
+        #expect(sent < 8, "\(sent) broadcasts against 429")
+        scene.wait(.seconds(300))
+        #expect(try scene.broadcast().map(\.flight.revision) == [40])
+    }
+
+    @Test func `a channel that APNs does not know any more is replaced for later cards`() throws {
+        var scene = try Scene.subscribed()
+        let first = try scene.channel()?.id
+        try scene.put("a", 2)
+        let errand = try #require(try scene.claimChannels().errands.first)
+        try scene.settle(
+            errand, .failed(BroadcastError(.refused(status: 400, reason: .known(.channelNotRegistered)), "")))
+        #expect(try scene.broadcast().isEmpty, "no card needs another one yet")
+        try scene.registerForChannels("late", user: "late", key: 77)
+        try scene.changeAudience(add: ["late"])
+        let (seats, errands) = try scene.deliverAll()
+        #expect(errands.map(\.flight.kind) == [.create] && seats.count == 1)
+        #expect(seats.first?.plan.channel != first)
+        #expect(try scene.decision("phone").reason.code == .onChannel, "its card is on a channel that is gone")
+    }
+
+    @Test func `a state that APNs refuses as wrong is not sent again, and the next one is`() throws {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2)
+        let errand = try #require(try scene.claimChannels().errands.first)
+        try scene.settle(errand, .failed(BroadcastError(.refused(status: 413, reason: .known(.payloadTooLarge)), "")))
+        scene.wait(.seconds(600))
+        #expect(try scene.broadcast().isEmpty)
+        try scene.put("a", 3)
+        #expect(try scene.broadcast().map(\.flight.revision) == [3])
+    }
+
+    @Test func `a deletion of unknown fate is repeated until APNs says that the channel is gone`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.broadcast()
+        try scene.end()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        let again = try #require(try scene.claimChannels().errands.first)
+        #expect(again.flight.kind == .delete)
+        let gone = BroadcastError(.refused(status: 400, reason: .known(.channelNotRegistered)), "")
+        #expect(try scene.settle(again, .failed(gone)).isDeleted)
+        #expect(try scene.channel() == nil)
+    }
+
+    @Test func `nothing is done for an app that is not configured, and everything afterwards`() throws {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2)
+        let app = scene.app
+        scene.app.environments = [.sandbox]
+        #expect(try scene.claimChannels().errands.isEmpty)
+        scene.app = app
+        scene.wait(.seconds(3600))
+        #expect(try scene.broadcast().map(\.flight.revision) == [2])
+    }
+}
