@@ -73,8 +73,9 @@ struct PhoneSettlement {
         // If only the phone's own row is loaded, the claim decides. The result must not depend on what other commands
         // of the group have loaded.
         let type = entry.isSimple ? nil : context.app.types[context.activity.type]
+        // Laps pass over a phone on a channel.
         card.lookAt =
-            context.isBehind
+            context.isBehind && card.subscription == nil
             ? card.attempts.dueAt
             : Lanes.lookAt(card, context.activity, type, renews: context.renews, knowsStart: false, now: now, draft)
         draft.put(card)

@@ -74,8 +74,7 @@ package struct StrangerKey: Sendable, Hashable, Comparable {
     }
 
     package static func < (left: Self, right: Self) -> Bool {
-        (left.route.app.text, left.route.environment.rawValue, left.id.text)
-            < (right.route.app.text, right.route.environment.rawValue, right.id.text)
+        (left.route, left.id.text) < (right.route, right.id.text)
     }
 }
 
@@ -98,9 +97,8 @@ package struct RefuseChannels: Command {
     package var keys: [SnapshotKey] { [.channels(route)] }
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
-        let waiting = draft.snapshot.channels.values.filter {
-            $0.route == route && $0.life == .wanted && $0.flight == nil
-        }
+        let waiting = draft.snapshot.channels.values
+            .filter { $0.route == route && $0.life == .wanted && $0.flight == nil }.sorted { $0.key < $1.key }
         // A fault that passes is tried again sooner than one that a person must mend.
         let pause = error.mayRetryLater || error.mayHaveHappened ? RetryDelay.halted : ChannelReconciler.refusalPause
         for var channel in waiting {

@@ -43,6 +43,8 @@ extension ClaimWork {
             {
                 card.loseAlert(alert.revision, of: timestamp)
             }
+            // The lap that follows passes over a phone on a channel.
+            if card.subscription != nil { card.lookAt = now }
             draft.put(card)
             guard isLost else { continue }
             entries.append(

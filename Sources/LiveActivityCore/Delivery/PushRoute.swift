@@ -1,13 +1,17 @@
 package import APNSModel
 
 /// One app's way to one environment of APNs. Keys, endpoints and their faults belong to a route.
-package struct PushRoute: Sendable, Hashable {
+package struct PushRoute: Sendable, Hashable, Comparable {
     package let app: BundleID
     package let environment: APNSEnvironment
 
     package init(_ app: BundleID, _ environment: APNSEnvironment) {
         self.app = app
         self.environment = environment
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.app.text, left.environment.rawValue) < (right.app.text, right.environment.rawValue)
     }
 }
 

@@ -91,7 +91,7 @@ package struct ChannelService: Service {
                     desk.began()
                     group.addTask { await run(errand, claimedAt: claimedAt) }
                 }
-                for route in reply.unlisted where desk.mayList(route, at: time.monotonic()) {
+                for route in reply.unlisted.sorted() where desk.mayList(route, at: time.monotonic()) {
                     group.addTask { await list(route) }
                 }
                 if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }

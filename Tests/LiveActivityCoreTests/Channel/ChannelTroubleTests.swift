@@ -163,4 +163,32 @@ struct ChannelTroubleTests {
         scene.wait(.seconds(3600))
         #expect(try scene.broadcast().map(\.flight.revision) == [2])
     }
+
+    @Test func `a lost process's start on a channel is looked at again when its card must be there`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.broadcast()
+        let flight = try scene.onlyFlight()
+        scene.node = 2
+        #expect(try scene.claim().rescued == 1)
+        try scene.deliver()
+        let expires = try #require(flight.seats.first?.plan.expiresAt)
+        #expect(try scene.card().lookAt == expires + Reconciler.startFateHorizon)
+        #expect(scene.store.rows.laneFaults.isEmpty)
+    }
+
+    @Test func `a start on a channel that a newer state overtakes is looked at again all the same`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.broadcast()
+        let flight = try scene.onlyFlight()
+        try scene.put("a", 2)
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+        try scene.deliver()
+        let expires = try #require(flight.seats.first?.plan.expiresAt)
+        #expect(try scene.card().lookAt == expires + Reconciler.startFateHorizon)
+        #expect(scene.store.rows.laneFaults.isEmpty)
+    }
 }
