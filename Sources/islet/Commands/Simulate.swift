@@ -22,7 +22,7 @@ struct Simulate: AsyncParsableCommand {
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
-    @Option(help: "The port of channel management; 0 takes a free one.") var channelPort = 2195
+    @Option(help: "The port of channel management; 2195, or a free one with --port 0.") var channelPort: Int?
     @Option(help: "The port of the control API; 0 takes a free one.") var controlPort = 2198
     @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
@@ -33,12 +33,17 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Seed for tokens, ids and random faults.") var seed: UInt64 = 1
     @Option(help: "Pushes per token and minute before 429; without it, unlimited.") var tokenRate: Int?
 
+    private var managementPort: Int { channelPort ?? (port == 0 ? 0 : 2195) }
+
     func validate() throws {
-        let given = [("--port", port), ("--channel-port", channelPort), ("--control-port", controlPort)]
+        let given = [("--port", port), ("--channel-port", managementPort), ("--control-port", controlPort)]
         for (option, port) in given where !(0...65_535).contains(port) {
             throw ValidationError("\(option) is 0 to 65535, not \(port)")
         }
-        guard port == 0 || port != controlPort else { throw ValidationError("--port and --control-port are the same") }
+        let fixed = given.map(\.1).filter { $0 > 0 }
+        guard Set(fixed).count == fixed.count else {
+            throw ValidationError("--port, --channel-port and --control-port differ")
+        }
         guard backendAddress != nil else {
             throw ValidationError("--backend is http://host:port, not `\(backend)`")
         }
@@ -72,7 +77,7 @@ struct Simulate: AsyncParsableCommand {
         let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
         var configuration = APNSSimulator.Configuration()
         configuration.ports = [.sandbox: port]
-        configuration.managementPorts = [.sandbox: channelPort]
+        configuration.managementPorts = [.sandbox: managementPort]
         configuration.controlPort = controlPort
         configuration.keys = [key]
         configuration.activityTypes = example.types.map(\.onPhones)
@@ -87,7 +92,8 @@ struct Simulate: AsyncParsableCommand {
         let backend = HTTPPhoneBackend(islet: caller)
         let simulator = try APNSSimulator(
             configuration, backend: backend, logger: try Output.logger("apns-simulator"))
-        let ports = "127.0.0.1:\(port) and 127.0.0.1:\(controlPort)"
+        let ports = "127.0.0.1:\(port), 127.0.0.1:\(managementPort) and 127.0.0.1:\(controlPort)"
+        let options = "--port, --channel-port and --control-port"
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let services = ServiceGroup(
@@ -97,14 +103,14 @@ struct Simulate: AsyncParsableCommand {
                 do {
                     try await services.run()
                 } catch {
-                    throw CommandError.listening(on: ports, setBy: "--port and --control-port", error)
+                    throw CommandError.listening(on: ports, setBy: options, error)
                 }
             }
             let addresses: APNSSimulator.Addresses
             do {
                 addresses = try await simulator.started
             } catch {
-                throw CommandError.listening(on: ports, setBy: "--port and --control-port", error)
+                throw CommandError.listening(on: ports, setBy: options, error)
             }
             try SimulatorFiles(
                 example: example, listen: backendAddress ?? "127.0.0.1:8080", app: app, startGrace: startGrace

@@ -92,7 +92,8 @@ import Testing
         (
             ["simulate"],
             [
-                "--port", "--control-port", "--directory", "--backend", "--backend-key-file", "--system", "--app",
+                "--port", "--channel-port", "--control-port", "--directory", "--backend", "--backend-key-file",
+                "--system", "--app",
                 "--start-grace", "--seed", "--token-rate",
             ]
         ),
@@ -134,7 +135,8 @@ import Testing
         (["demo", "--system", "weather"], "there is no system `weather` to play: there are \(names)"),
         (["simulate", "--system", "weather"], "there is no system `weather`: there are \(names)"),
         (["simulate", "--port", "65536"], "--port is 0 to 65535, not 65536"),
-        (["simulate", "--port", "5", "--control-port", "5"], "--port and --control-port are the same"),
+        (["simulate", "--port", "5", "--control-port", "5"], "--port, --channel-port and --control-port differ"),
+        (["simulate", "--channel-port", "2197"], "--port, --channel-port and --control-port differ"),
         (["simulate", "--backend", "localhost:8080"], "--backend is http://host:port, not `localhost:8080`"),
         (["simulate", "--app", "no id"], "`no id` is not a bundle id such as com.example.pizza"),
         (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),

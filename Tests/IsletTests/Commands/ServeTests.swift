@@ -62,7 +62,7 @@ import Testing
             let port = try #require(taken.split(separator: ":").last)
             expectRefusal(
                 try await Execution.of(["simulate", "--port", String(port), "--control-port", "0"], in: folder),
-                "another process has the port: stop it, or set --port and --control-port to another")
+                "another process has the port: stop it, or set --port, --channel-port and --control-port to another")
         }
     }
 
