@@ -150,7 +150,7 @@ extension ChannelRecord {
 
     /// Records that a card waits for the channel before it starts.
     package mutating func await(at now: UnixTime) {
-        guard !isAwaited else { return }
+        guard !isAwaited || dueAt == nil else { return }
         isAwaited = true
         look(at: now)
     }

@@ -91,6 +91,10 @@ package struct ClaimChannels: Command {
             let isSameRun = desired?.activity.run == old.key.run
             channel.finishRun(at: isSameRun ? desired?.activity.endedAt ?? now : now)
         }
+        // The alert that held the starts back may have been replaced, or have expired, without a broadcast of it.
+        if channel.id != nil, let activity = desired?.activity, channel.dueAlert(activity, now) == 0 {
+            draft.callWaiting(&channel, at: now)
+        }
         var flight = ChannelFlight(.create, node: due.node, claimedAt: now, leaseUntil: now + Self.lease)
         switch ChannelReconciler.decide(channel, desired, now: now) {
         case .nothing: channel.dueAt = nil

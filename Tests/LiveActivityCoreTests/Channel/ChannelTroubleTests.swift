@@ -191,4 +191,38 @@ struct ChannelTroubleTests {
         #expect(try scene.card().lookAt == expires + Reconciler.startFateHorizon)
         #expect(scene.store.rows.laneFaults.isEmpty)
     }
+
+    @Test func `a start that waited for an alert goes on when the alert is replaced without a broadcast`() throws {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        let errand = try #require(try scene.claimChannels().errands.first)
+        try scene.registerForChannels("late", user: "late", key: 77)
+        try scene.changeAudience(add: ["late"])
+        #expect(try scene.deliver().isEmpty)
+        try scene.settle(errand, .failed(BroadcastError(.refused(status: 503, reason: nil), "")))
+        scene.wait(Duration.seconds(601))
+        // The alert has expired, and the state alone is sent.
+        try scene.broadcast()
+        #expect(try scene.deliver().map(\.plan.kind) == [.start])
+    }
+
+    @Test func `a start that waits for a channel which waits for nothing wakes it`() throws {
+        var scene = try Scene.subscribed()
+        let key = try #require(try scene.channel()?.key)
+        scene.store.edit { draft in
+            guard var channel = draft.snapshot.channels[key] else { return }
+            channel.isAwaited = true
+            channel.dueAt = nil
+            draft.put(channel)
+        }
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        scene.store.edit { draft in
+            guard var channel = draft.snapshot.channels[key] else { return }
+            channel.dueAt = nil
+            draft.put(channel)
+        }
+        try scene.registerForChannels("late", user: "late", key: 77)
+        try scene.changeAudience(add: ["late"])
+        #expect(try scene.deliverAll().seats.map(\.plan.kind) == [.start])
+    }
 }
