@@ -243,7 +243,8 @@ package struct ServerParts: Sendable {
                     store: store, providers: all, zones: zones, time: time, node: node, dice: dice,
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
-        timed += channels(store, client, node)
+        // It also ends and deletes channels of types that take none any more.
+        timed.append(channels(store, client, node))
         let webhookService = WebhookService(
             store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
             metrics: WebhookMetrics(factory: registry), logger: logger)
@@ -258,14 +259,11 @@ package struct ServerParts: Sendable {
         return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]
     }
 
-    /// Returns the loop of broadcast channels, if a type may use any.
-    private func channels(_ store: SQLStore, _ client: APNSClient, _ node: Int64) -> [any Service] {
-        guard apps.contains(where: \.hasChannels) else { return [] }
-        return [
-            ChannelService(
-                store: store, sender: client, apps: apps, time: time, node: node, dice: dice, faultPoints: faultPoints,
-                logger: logger)
-        ]
+    /// Returns the loop of broadcast channels.
+    private func channels(_ store: SQLStore, _ client: APNSClient, _ node: Int64) -> ChannelService {
+        ChannelService(
+            store: store, sender: client, apps: apps, time: time, node: node, dice: dice, faultPoints: faultPoints,
+            logger: logger)
     }
 
     /// Service that reloads changed certificate files; `nil` without certificates.

@@ -78,9 +78,10 @@ package struct StrangerKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// Records that no channel of a route can be made now, because its list cannot be read.
+/// Records that no channel of a route can be made or found now, because its list cannot be read.
 ///
-/// Cards that `auto` would put on a channel start with update tokens.
+/// Cards that `auto` would put on a channel start with update tokens: at once, or after some tries where a channel may
+/// have been made.
 package struct RefuseChannels: Command {
     package let route: PushRoute
     package let error: BroadcastError
@@ -98,13 +99,20 @@ package struct RefuseChannels: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
         let waiting = draft.snapshot.channels.values
-            .filter { $0.route == route && $0.life == .wanted && $0.flight == nil }.sorted { $0.key < $1.key }
+            .filter { $0.route == route && ($0.life == .wanted || $0.life == .lost) && $0.flight == nil }
+            .sorted { $0.key < $1.key }
         // A fault that passes is tried again sooner than one that a person must mend.
         let pause = error.mayRetryLater || error.mayHaveHappened ? RetryDelay.halted : ChannelReconciler.refusalPause
         for var channel in waiting {
-            let text = error.reason?.rawValue ?? "\(error.code)"
-            channel.refuse(Reason(.channelRefused, text), retryAt: now + pause)
-            draft.callWaiting(&channel, at: now)
+            let reason = Reason(.channelRefused, error.reason?.rawValue ?? "\(error.code)")
+            if channel.life == .lost {
+                channel.fail(at: now + pause, reason, counts: true)
+            } else {
+                channel.refuse(reason, retryAt: now + pause)
+            }
+            if channel.life == .refused || channel.tries >= DesiredSituation.channelPatience {
+                draft.callWaiting(&channel, at: now)
+            }
             draft.put(channel)
         }
         return waiting.count

@@ -45,7 +45,7 @@ package enum ChannelReconciler {
 
     /// Returns the decision about one channel at this time.
     ///
-    /// - Parameter desired: The activity as it is now; `nil` if it was erased, or if its type is not configured.
+    /// - Parameter desired: The activity as it is now; `nil` if it was erased.
     package static func decide(
         _ channel: ChannelRecord, _ desired: DesiredSituation?, now: UnixTime
     ) -> Decision {

@@ -13,7 +13,7 @@ package import APNSModel
 /// - A deleted id never comes back (Apple, "Sending channel management requests to APNs"). So a channel is deleted only
 ///   when no phone can show a card of it any more.
 package struct ChannelRecord: Sendable, Hashable {
-    /// What APNs has.
+    /// Life of the channel at APNs, as far as the server knows.
     package enum Life: Sendable, Hashable {
         /// Nothing yet: a card needs a channel.
         case wanted

@@ -31,7 +31,7 @@ package struct ClaimChannels: Command {
 
     /// Time from the claim until nobody may send or settle the operation any more.
     package static let lease = Duration.seconds(45)
-    /// Wait for a configuration that has the app and its environment again.
+    /// Wait for a configuration that has the app, its environment and the type again.
     package static let unconfiguredPause = Duration.seconds(3600)
     /// Time after which a channel that waits for the list of its route is looked at again. The list comes before.
     package static let listingPause = Duration.seconds(60)
@@ -83,6 +83,13 @@ package struct ClaimChannels: Command {
     private func claim(_ old: ChannelRecord, _ reply: inout Reply, _ draft: inout Draft) {
         var channel = old
         guard let app = apps[old.app], app.environments.contains(old.key.environment) else {
+            channel.dueAt = now + Self.unconfiguredPause
+            return draft.put(channel)
+        }
+        // The configuration no longer has this type. Keep the work until it does, as lanes do.
+        if let activity = draft.snapshot.activities[old.key.activity], activity.app == old.app,
+            app.types[activity.type] == nil
+        {
             channel.dueAt = now + Self.unconfiguredPause
             return draft.put(channel)
         }

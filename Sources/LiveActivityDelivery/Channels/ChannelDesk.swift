@@ -2,7 +2,7 @@ import APNSModel
 import LiveActivityCore
 import Synchronization
 
-/// What the channel loop knows while it runs: operations under way, and the lists of routes.
+/// Memory of the channel loop while it runs: operations under way, and the lists of routes.
 final class ChannelDesk: Sendable {
     private struct Line {
         /// Number of channels that APNs has; `nil` before the first list.

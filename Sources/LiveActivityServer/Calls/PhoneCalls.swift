@@ -138,7 +138,7 @@ enum PhoneCalls {
             try await call.services.store.activities(on: device, of: call.app.bundleID)
         }
         try await checkOwner(of: device, key, in: call)
-        let facts = try await channelFacts(of: key, in: call)
+        let facts = try await channelFacts(of: key, activities.map(\.state), in: call)
         var answer = DesiredStatesAnswer(
             activities: activities.compactMap {
                 var desired = DesiredStatesAnswer.DesiredState($0.state, $0.card, on: device, app: call.app)
@@ -150,9 +150,11 @@ enum PhoneCalls {
         return try Answer(answer, isReplayed: isReplayed)
     }
 
-    /// Returns what decides whether the app starts its cards on channels; `nil` if no type of the app has any.
-    private static func channelFacts(of key: DeviceKey, in call: Call) async throws(Problem) -> DeviceFacts? {
-        guard call.app.hasChannels else { return nil }
+    /// Returns what decides whether the app starts its cards on channels; `nil` if none of the activities has one.
+    private static func channelFacts(
+        of key: DeviceKey, _ states: [ActivityState], in call: Call
+    ) async throws(Problem) -> DeviceFacts? {
+        guard states.contains(where: { !$0.channels.isEmpty }) else { return nil }
         return try await call.ask { () async throws(StorageError) in try await call.services.store.device(key) }?.facts
     }
 

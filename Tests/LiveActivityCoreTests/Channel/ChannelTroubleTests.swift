@@ -225,4 +225,47 @@ struct ChannelTroubleTests {
         try scene.changeAudience(add: ["late"])
         #expect(try scene.deliverAll().seats.map(\.plan.kind) == [.start])
     }
+
+    @Test func `a type that the configuration has lost ends nobody's card, and goes on when it is back`() throws {
+        var scene = try Scene.subscribed()
+        try scene.put("a", 2)
+        let app = scene.app
+        scene.app.types = [:]
+        #expect(try scene.claimChannels().errands.isEmpty)
+        scene.app = app
+        scene.wait(.seconds(3600))
+        let done = try scene.broadcast()
+        #expect(done.map(\.flight.kind) == [.update] && done.map(\.flight.revision) == [2])
+    }
+
+    @Test func `cards on a channel get their states after the type has gone back to tokens`() throws {
+        var scene = try Scene.subscribed()
+        scene.app.types["order"]?.policy.delivery = .token
+        try scene.put("a", 2)
+        #expect(try scene.broadcast().map(\.flight.revision) == [2])
+        try scene.registerForChannels("late", user: "late", key: 77)
+        try scene.changeAudience(add: ["late"])
+        let start = try scene.deliverAll().seats
+        #expect(start.count == 1 && start[0].plan.channel == nil)
+        scene.wait(ChannelReconciler.pace)
+        try scene.end()
+        #expect(try scene.deliverAll().errands.map(\.flight.kind) == [.end])
+    }
+
+    @Test func `auto waits for a lost creation as long as the list cannot be read, but not for ever`() throws {
+        var scene = try Scene.onChannel {
+            $0.delivery = .auto
+            $0.join = .open
+        }
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        #expect(try scene.deliver().isEmpty)
+        for _ in 0..<2 {
+            scene.wait(.seconds(61))
+            #expect(try scene.claimChannels().unlisted == [Scene.route])
+            _ = try scene.run(RefuseChannels(Scene.route, BroadcastError(.cannotConnect, "down"), now: scene.now))
+        }
+        #expect(try scene.deliver().map(\.plan.channel) == [nil])
+    }
 }
