@@ -11,6 +11,7 @@ package enum Rule: Int, Sendable, CaseIterable {
     case nothingLeaks = 8
     case lanes = 9
     case nothingStays = 10
+    case channelsAreTidy = 11
 
     package var title: String {
         switch self {
@@ -24,6 +25,7 @@ package enum Rule: Int, Sendable, CaseIterable {
         case .nothingLeaks: "8 Nothing leaks"
         case .lanes: "9 Lanes and fences"
         case .nothingStays: "10 Nothing stays"
+        case .channelsAreTidy: "11 Channels"
         }
     }
 }

@@ -50,11 +50,19 @@ extension CardIntake {
         return true
     }
 
+    /// Returns `true` if the report names neither token nor channel, as those of cards that a push has put on a channel,
+    /// and the row awaits such a card.
+    private func isUnseenStart(_ report: CardReport, of card: CardMachine) -> Bool {
+        guard report.state != .requesting, !report.isServed else { return false }
+        return card.life.openStart?.channel != nil && !isOlder(report, than: card)
+    }
+
     /// Returns `true` if the report is about a card that began before the current run.
     func isOfOldRun(
         _ report: CardReport, _ card: CardMachine, _ activity: ActivityRecord, isRedated: Bool
     ) -> Bool {
         if card.run < activity.run, card.localID == report.localID { return true }
+        if isUnseenStart(report, of: card), card.run < activity.run, report.startedAt == nil { return true }
         // A card that began before this run belongs to an earlier one. A phone's dates are precise to a second.
         guard !isRedated, activity.run > 1, let startedAt = report.startedAt else { return false }
         return startedAt + .seconds(1) < activity.runStartedAt && card.localID != report.localID

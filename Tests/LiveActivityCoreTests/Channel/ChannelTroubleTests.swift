@@ -226,6 +226,23 @@ struct ChannelTroubleTests {
         #expect(try scene.deliverAll().seats.map(\.plan.kind) == [.start])
     }
 
+    @Test func `a card that no phone had reported when its run ended is no card of the next run`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"]) { $0.reopen = true }
+        try scene.deliverAll()
+        let first = try scene.channel()?.id
+        try scene.end()
+        try scene.put("a", 3) { $0.reopen = true }
+        try scene.deliverAll()
+        #expect(try scene.card("phone").run == 1, "nothing tells whether the start arrived")
+        // The phone was offline during the broadcast of the end, and still shows the card.
+        try scene.report("phone", local: "card-phone")
+        #expect(try scene.card("phone").channel == first)
+        let seats = try scene.deliverAll().seats
+        #expect(seats.map(\.plan.kind) == [.start])
+        #expect(seats.first?.plan.channel == (try scene.channel(run: 2)?.id))
+    }
+
     @Test func `a type that the configuration has lost ends nobody's card, and goes on when it is back`() throws {
         var scene = try Scene.subscribed()
         try scene.put("a", 2)

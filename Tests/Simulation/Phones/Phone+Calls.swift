@@ -54,6 +54,7 @@ extension Phone {
         switch answer {
         case .answered(.success):
             knownClock = world.faults.serverClock
+            applyAnswer(in: world)
             return true
         case .answered(.failure(let refusal)): world.note(name, "  refused: \(refusal)")
         case .lost: world.note(name, "  no answer")
@@ -81,6 +82,7 @@ extension Phone {
             body.frequentPushesEnabled = allowsFrequent
             body.notificationAuthorization = "authorized"
             body.environment = namesEnvironment ? environment : nil
+            body.channels = hasChannels
             body.deviceToken = try? DeviceToken(hex: own)
             call(
                 RegisterDevice(
@@ -167,7 +169,8 @@ extension Phone {
         var report = CardReport(localID: Sample.local(card.local), type: type, state: state)
         report.activity = Sample.activityID(card.activity)
         report.token = state == .active ? card.token.flatMap { try? UpdateToken(hex: $0) } : nil
-        report.channel = state == .active ? card.channel : nil
+        // iOS does not tell the app which channel a push has put the card on.
+        report.channel = state == .active && card.isApps ? card.channel : nil
         report.startedAt = card.saysStartedAt
         report.lastTimestamp = card.ownTimestamp
         if state == .active {
@@ -198,7 +201,12 @@ extension Phone {
             var card = newCard(
                 subject.id, subject.type, step: world.step(of: subject), run: row.activity.run, in: world)
             card.isApps = true
-            if world.chance(35) {
+            if let id = world.channelForApp(subject, on: self) {
+                card.channel = id
+                // iOS drops a stored message from before the start, as it drops an update of a past timestamp. One that
+                // a clock ahead has dated later is not the server's to prevent.
+                card.timestamp = max(time(in: world).seconds, world.newestTimestamp(on: id))
+            } else if world.chance(35) {
                 card.channel = Sample.channel
                 world.count(.onChannel)
             }

@@ -15,7 +15,7 @@ extension Phone {
         case .start: return start(aps ?? [:], sent, in: world)
         case .card(let local):
             guard let index = cards.firstIndex(where: { $0.local == local }) else { return .nothing("no such card") }
-            return change(index, aps ?? [:], sent, in: world)
+            return change(index, aps ?? [:], revision: sent.card?.seat.plan.revision ?? 0, in: world)
         }
     }
 
@@ -33,15 +33,20 @@ extension Phone {
         card.revision = sent.card?.seat.plan.revision ?? 0
         card.isSuccessor = sent.card?.seat.plan.part == .successor
         card.start = sent.id
+        card.channel = aps["input-push-channel"]?.string.flatMap { ChannelID($0) }
         cards.append(card)
         let index = cards.count - 1
+        // A late subscriber may get the stored message.
+        if let channel = card.channel, world.isCalm || world.dice.chance(50) {
+            world.after(1) { [self] in world.deliverStored(to: self, of: channel) }
+        }
         // The update token comes at once if the person has allowed it before.
         if world.isCalm || world.dice.chance(50) { giveToken(index, in: world) }
         if !isKilled, world.isCalm || world.dice.chance(75) { report(index, in: world) }
         return .appeared(card)
     }
 
-    private func change(_ index: Int, _ aps: JSONObject, _ sent: SentPush, in world: World) -> Effect {
+    func change(_ index: Int, _ aps: JSONObject, revision: Revision, in world: World) -> Effect {
         guard !cards[index].isOver else { return .nothing("its card is over") }
         guard let timestamp = aps["timestamp"]?.int, let event = aps["event"]?.string else {
             return .nothing("has no timestamp")
@@ -52,7 +57,7 @@ extension Phone {
         let step = Scenery.step(of: aps["content-state"]?.object)
         if let step {
             cards[index].step = step
-            cards[index].revision = sent.card?.seat.plan.revision ?? 0
+            cards[index].revision = revision
         }
         guard event == "end" else { return .applied(cards[index], before: before) }
         close(index, in: world)

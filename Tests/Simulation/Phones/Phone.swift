@@ -89,6 +89,8 @@ final class Phone {
     let environment: APNSEnvironment
     let namesEnvironment: Bool
     let allowsFrequent: Bool
+    /// `true` if the app can have cards on channels.
+    let hasChannels: Bool
     /// `true` if the person allows Live Activities in iOS's settings.
     private(set) var allowsActivities = true
     var startToken = ""
@@ -118,6 +120,7 @@ final class Phone {
         namesEnvironment = dice.chance(70)
         allowsFrequent = dice.chance(50)
         allowsActivities = !dice.chance(3)
+        hasChannels = dice.chance(80)
         devices = [device]
     }
 

@@ -33,6 +33,16 @@ package enum Happening: String, Sendable, CaseIterable {
     case wentBack
     /// The app started a card on a broadcast channel, to which nothing is sent.
     case onChannel
+    /// A broadcast was taken by APNs, or did not reach a phone.
+    case broadcast, broadcastLost
+    /// A call about a channel was refused, or its answer was lost.
+    case channelCallRefused, channelCallLost
+    /// An operation on a channel of a lost process was rescued.
+    case channelRescued
+    /// An alert came to a card on a channel.
+    case alertOnChannel
+    /// The answer to its app's call ended a card on a channel, or brought it a newer state.
+    case endedAtContact, caughtUpAtContact
     /// iOS refused the app a card of its own.
     case notStarted
     /// An audience had more people than one call may name.

@@ -24,6 +24,7 @@ final class Node: @unchecked Sendable {
     /// The source of the claims that the process's commits make at once.
     var claims: ClaimAtOnce.Source?
     var refreshWakeUp: AsyncStream<Void>.Continuation?
+    var channelWakeUp: AsyncStream<Void>.Continuation?
     var eventWakeUp: AsyncStream<Void>.Continuation?
     private var sleepers: [Int: (entry: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
     private var sleepersMade = 0
@@ -48,13 +49,14 @@ final class Node: @unchecked Sendable {
             clock: VirtualClock(node: self), node: number, dice: { [world] in world.dice.next() },
             limits: world.scenery.limits, faultPoints: FaultPoints { [unowned self] in self.reach($0) },
             logger: logger)
-        let (refreshes, webhooks) = (refreshes(), webhooks())
+        let (refreshes, webhooks, channels) = (refreshes(), webhooks(), channelLoop())
         task = Task(executorPreference: executor) {
             await testGracefulShutdown { trigger in
                 self.trigger = trigger
                 await withDiscardingTaskGroup { group in
                     if let refreshes { group.addTask { try? await refreshes.run() } }
                     if let webhooks { group.addTask { try? await webhooks.run() } }
+                    if let channels { group.addTask { try? await channels.run() } }
                     try? await dispatcher.run()
                 }
             }
@@ -86,6 +88,7 @@ final class Node: @unchecked Sendable {
         claims = nil
         wakeUp?.finish()
         refreshWakeUp?.finish()
+        channelWakeUp?.finish()
         eventWakeUp?.finish()
         task?.cancel()
         for id in sleepers.keys.sorted() { wake(id, cancelled: true) }

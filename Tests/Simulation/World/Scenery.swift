@@ -16,6 +16,8 @@ struct Scenery {
     static let pizza = Sample.bundle("com.acme.pizza")
     static let taxi = Sample.bundle("com.acme.taxi")
     static let people = ["ann", "bob"]
+    /// Type whose cards are on broadcast channels.
+    static let match = "match"
     /// Text in every content state. No log line may contain it.
     static let secret = "s3cret-of-a-person"
     /// Estimates that are small enough to matter within some minutes.
@@ -49,15 +51,22 @@ struct Scenery {
         if dice.chance(15) { pizza.append(Subject(app: Self.pizza, id: "quiet-1", type: "quiet")) }
         // Another app whose backend chose the same id.
         if dice.chance(15) { pizza.append(Subject(app: Self.taxi, id: "order-1", type: "order")) }
-        subjects = pizza
         isProvided = dice.chance(15)
         isTold = dice.chance(15)
         isPestered = dice.chance(8)
         toldKinds = dice.chance(30) ? [.started, .dismissed, .tokenDead] : nil
         let types = ["order", "ride", "told", "watch", "few", "quiet"] + (isProvided ? [Provider.type] : [])
+        let delivery: DeliveryMode = dice.chance(25) ? dice.pick([.channel, .auto]) : .token
+        let storage = dice.pick(MessageStoragePolicy.allCases)
+        if delivery != .token { pizza.append(Subject(app: Self.pizza, id: "match-1", type: Self.match)) }
+        subjects = pizza
+        var match = Self.type(Self.match)
+        match.policy.delivery = delivery
+        match.policy.channelStorage = storage
+        if delivery == .auto { match.policy.join = .open }
         apps = [
             AppSettings(
-                bundleID: Self.pizza, types: types.map(Self.type),
+                bundleID: Self.pizza, types: types.map(Self.type) + (delivery == .token ? [] : [match]),
                 environments: [.sandbox, .production]),
             AppSettings(bundleID: Self.taxi, types: [Self.type("order")], environments: [.production]),
         ]

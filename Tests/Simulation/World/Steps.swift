@@ -237,6 +237,7 @@ extension World {
     }
 
     func catchUp(_ phone: Phone) {
+        after(isCalm ? 1 : pick([1, 50, 1500])) { [self] in deliverStored(to: phone) }
         guard let stored = phone.stored else { return }
         phone.stored = nil
         after(isCalm ? 1 : pick([1, 50, 1500])) { [self] in arrive(stored.push, at: stored.destination) }

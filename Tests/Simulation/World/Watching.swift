@@ -25,6 +25,10 @@ indirect enum Observation {
     case accepted(SentPush)
     /// A push arrived at a phone, with its effect there.
     case arrived(SentPush, Phone, Phone.Effect)
+    /// An operation on a channel was claimed and the claim was committed.
+    case claimedChannel(ChannelErrand, Node)
+    /// A broadcast arrived at a phone, with its effect on a card.
+    case broadcastArrived(ChannelErrand, Phone, Phone.Effect)
     case called(Backend.Event)
     /// An endpoint is sent an event, or has taken it.
     case told(StoredEvent, isTaken: Bool)
@@ -100,6 +104,8 @@ extension World {
             watch(reply, before, node)
         } else if let reply = (try? result.get()) as? ClaimNotifications.Reply {
             watch(reply.flight, node)
+        } else if let reply = (try? result.get()) as? ClaimChannels.Reply {
+            watch(reply, node)
         } else if let settlement = command as? SettleFlight {
             note(node.name, "settles \(Self.words(settlement))")
             see(.settled(settlement, before: before))

@@ -19,6 +19,7 @@ final class World: @unchecked Sendable {
     var nodes: [Node] = []
     var nodesMade: Int64 = 0
     var apns = VirtualAPNS()
+    var channels = VirtualChannels()
     var phones: [Phone] = []
     var backend = Backend()
     var provider = Provider()
@@ -157,6 +158,7 @@ final class World: @unchecked Sendable {
             }
         }
         wakeProviders(after: command.rank)
+        wakeChannels()
         wakeListeners(by: node, since: eventsBefore)
         return (result, claimed)
     }
