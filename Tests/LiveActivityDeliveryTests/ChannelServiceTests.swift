@@ -254,6 +254,10 @@ struct ChannelServiceTests {
             stage.apns.fail("create", nil)
             stage.clock.advance(by: .seconds(100))
             try await stage.running(node: 2) {
+                // The call of the ended process may still be on its way, whatever the wall clock says.
+                try await stage.until { try await stage.channel()?.dueAt.map { $0 > stage.clock.wall } ?? false }
+                #expect(stage.apns.calls.filter { $0 == "list" }.count == 1)
+                await stage.clock.advanceToSleeper(ClaimChannels.listingPause)
                 try await stage.until { try await stage.channel()?.id != nil }
                 #expect(stage.apns.channels.count == 1)
                 #expect(try await stage.channel()?.id == stage.apns.channels.first)

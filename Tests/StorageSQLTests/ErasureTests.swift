@@ -78,7 +78,7 @@ struct ErasureTests {
             let put = PutRows { draft in
                 var channel = ChannelRecord(key, app: Sample.bundleID, storage: .mostRecent)
                 channel.open(id)
-                channel.seeCard(showing: 1)
+                channel.hasCards = true
                 draft.put(channel)
             }
             _ = try await store.commit(put)

@@ -153,7 +153,7 @@ struct CardIntake {
             }
         }
         draft.put(card)
-        draft.seeCard(card)
+        draft.seeCard(card, at: now)
         if old?.hasOpenStart == true, !card.hasOpenStart { wakeHeldStarts(of: activity, &draft) }
         if old?.state != card.state {
             draft.record(

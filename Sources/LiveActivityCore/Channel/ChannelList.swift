@@ -14,11 +14,15 @@ package struct TakeChannelList: Command {
 
     package let route: PushRoute
     package let ids: [ChannelID]
+    /// `true` if no call of a lost creation can have been on its way when the list was asked for. Otherwise the list
+    /// tells nothing about those creations.
+    package let isCertain: Bool
     package let now: UnixTime
 
-    package init(_ route: PushRoute, _ ids: [ChannelID], now: UnixTime) {
+    package init(_ route: PushRoute, _ ids: [ChannelID], isCertain: Bool = true, now: UnixTime) {
         self.route = route
         self.ids = ids
+        self.isCertain = isCertain
         self.now = now
     }
 
@@ -34,13 +38,15 @@ package struct TakeChannelList: Command {
         let strangers = draft.snapshot.strangers.filter { $0.route == route }
         for stranger in strangers where !listed.contains(stranger.id) { draft.remove(stranger) }
         let unknown = ids.filter { id in !own.contains(id) && !strangers.contains(StrangerKey(route, id)) }
-        // A creation that is on its way may have made one of them, and its answer names it.
-        let isCreating = channels.contains { $0.flight?.kind == .create }
         let lost = channels.filter { $0.life == .lost && $0.flight == nil }
+        // A creation that is on its way may have made one of the unknown, or makes one after the list.
+        let isSettled =
+            !channels.contains { $0.flight?.kind == .create }
+            && (lost.isEmpty || isCertain && !lost.contains { $0.waitsUntil(at: now) != nil })
         // More ids than lost creations: somebody else makes channels too, and nobody can tell which are whose.
-        let adopted = !isCreating && unknown.count <= lost.count ? unknown : []
+        let adopted = isSettled && unknown.count <= lost.count ? unknown : []
         for (channel, id) in zip(lost, adopted.map(Optional.some) + Array(repeating: nil, count: lost.count)) {
-            guard !isCreating else { break }
+            guard isSettled else { break }
             var channel = channel
             if let id {
                 channel.open(id)
@@ -52,7 +58,7 @@ package struct TakeChannelList: Command {
             channel.look(at: now)
             draft.put(channel)
         }
-        if !isCreating, adopted.isEmpty { for id in unknown { draft.put(StrangerKey(route, id)) } }
+        if isSettled, adopted.isEmpty { for id in unknown { draft.put(StrangerKey(route, id)) } }
         for channel in channels where channel.life == .wanted && channel.flight == nil {
             var channel = channel
             channel.look(at: now)

@@ -53,8 +53,7 @@ package enum ChannelReconciler {
         let isOver = isOver(channel, desired)
         if isOver, case .wanted = channel.life { return .forget }
         if isOver, case .refused = channel.life { return .forget }
-        // A later time comes from a clock that was ahead.
-        if let retryAt = channel.retryAt, now < retryAt, retryAt <= now + longestRetry { return .wait(until: retryAt) }
+        if let retryAt = channel.waitsUntil(at: now) { return .wait(until: retryAt) }
         switch channel.life {
         case .wanted, .refused: return channel.isAwaited ? .create : .nothing
         case .lost: return .find

@@ -79,6 +79,13 @@ package struct ChannelRecord: Sendable, Hashable {
 
     package var route: PushRoute { PushRoute(app, key.environment) }
 
+    /// Returns the time before which nothing is tried after a failure; `nil` if it has come.
+    ///
+    /// A time too far ahead comes from a clock that was ahead, and is ignored.
+    package func waitsUntil(at now: UnixTime) -> UnixTime? {
+        retryAt.flatMap { now < $0 && $0 <= now + ChannelReconciler.longestRetry ? $0 : nil }
+    }
+
     /// `true` if the open operation has no owner any more: its lease is over, or another process claimed it.
     package func isAbandoned(at now: UnixTime, node: Int64) -> Bool {
         flight.map { $0.leaseUntil <= now || $0.node != node } ?? false
@@ -159,10 +166,12 @@ extension ChannelRecord {
     package mutating func finishRun(at time: UnixTime) { overAt = overAt ?? time }
 
     /// Records a phone's report of a card on the channel. Without earlier cards, nobody needs the state that it shows.
-    package mutating func seeCard(showing revision: Revision) {
+    package mutating func seeCard(showing revision: Revision, at now: UnixTime) {
         guard !hasCards else { return }
         hasCards = true
         sentRevision = max(sentRevision, revision)
+        // The activity may have changed since the app started the card.
+        look(at: now)
     }
 
     /// Records the claim of an operation.

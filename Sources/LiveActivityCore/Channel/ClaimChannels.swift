@@ -21,6 +21,8 @@ package struct ClaimChannels: Command {
         package var errands: [ChannelErrand] = []
         /// Routes whose channels must be listed before their next creation.
         package var unlisted: Set<PushRoute> = []
+        /// Routes in whose list a creation of unknown fate is looked for.
+        package var sought: Set<PushRoute> = []
         /// Number of operations that a process had abandoned.
         package var rescued = 0
         /// `true` if the claim changed something, so that another may find more.
@@ -42,11 +44,16 @@ package struct ClaimChannels: Command {
     package let apps: [BundleID: AppSettings]
     /// Number of channels that APNs has, for each route whose channels were listed.
     package let inUse: [PushRoute: Int]
+    /// Channels with an operation that this process has under way. It is not abandoned, whatever the wall clock says.
+    package let underWay: Set<ChannelKey>
 
-    package init(_ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int]) {
+    package init(
+        _ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int], underWay: Set<ChannelKey> = []
+    ) {
         self.due = due
         self.apps = apps
         self.inUse = inUse
+        self.underWay = underWay
     }
 
     private var now: UnixTime { due.at }
@@ -58,8 +65,12 @@ package struct ClaimChannels: Command {
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var reply = Reply()
         for key in draft.snapshot.dueChannels {
-            guard let channel = draft.snapshot.channels[key] else { continue }
-            if channel.isAbandoned(at: now, node: due.node) {
+            guard var channel = draft.snapshot.channels[key] else { continue }
+            if channel.flight?.node == due.node, underWay.contains(key) {
+                // The clock was set forward. The operation's answer is still awaited, for less than a lease.
+                channel.dueAt = now + Self.lease
+                draft.put(channel)
+            } else if channel.isAbandoned(at: now, node: due.node) {
                 rescue(channel, &draft)
                 reply.rescued += 1
                 reply.hasMovedOn = true
@@ -108,7 +119,7 @@ package struct ClaimChannels: Command {
         case .wait(let until): channel.dueAt = until
         case .forget: return draft.removeChannel(old.key)
         case .find:
-            reply.unlisted.insert(channel.route)
+            reply.sought.insert(channel.route)
             channel.dueAt = now + Self.listingPause
         case .create:
             guard let count = inUse[channel.route] else {

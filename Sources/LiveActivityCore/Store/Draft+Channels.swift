@@ -47,11 +47,11 @@ extension Draft {
     }
 
     /// Records that the app's card is on a channel of the server.
-    mutating func seeCard(_ card: CardMachine) {
+    mutating func seeCard(_ card: CardMachine, at now: UnixTime) {
         guard let id = card.channel, var channel = channels(of: card.activity).first(where: { $0.id == id }) else {
             return
         }
-        channel.seeCard(showing: card.heldRevision)
+        channel.seeCard(showing: card.heldRevision, at: now)
         put(channel)
     }
 

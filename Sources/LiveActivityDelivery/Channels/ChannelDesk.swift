@@ -13,23 +13,39 @@ final class ChannelDesk: Sendable {
     }
 
     private struct State {
-        var open = 0
+        var underWay: Set<ChannelKey> = []
+        /// Time from which no creation whose answer was lost can be on its way any more.
+        var certainAt: MonotonicTime
         var lines: [PushRoute: Line] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let limits: ChannelService.Limits
 
-    init(_ limits: ChannelService.Limits) { self.limits = limits }
+    /// - Parameter now: Start of the process. A process before it may have sent a creation a moment ago.
+    init(_ limits: ChannelService.Limits, at now: MonotonicTime) {
+        self.limits = limits
+        state = Mutex(State(certainAt: now + ClaimChannels.lease))
+    }
 
     /// Number of operations that may begin.
-    var room: Int { state.withLock { max(0, limits.open - $0.open) } }
+    var room: Int { state.withLock { max(0, limits.open - $0.underWay.count) } }
+    /// Channels with an operation that has not ended.
+    var underWay: Set<ChannelKey> { state.withLock(\.underWay) }
 
     /// Number of channels of each route that was listed.
     var inUse: [PushRoute: Int] { state.withLock { $0.lines.compactMapValues(\.count) } }
 
-    func began() { state.withLock { $0.open += 1 } }
-    func ended() { state.withLock { $0.open -= 1 } }
+    func began(_ key: ChannelKey) { state.withLock { _ = $0.underWay.insert(key) } }
+    func ended(_ key: ChannelKey) { state.withLock { _ = $0.underWay.remove(key) } }
+
+    /// Records that an operation claimed at this time may still be on its way although nobody waits for it any more.
+    func doubt(_ claimedAt: MonotonicTime) {
+        state.withLock { $0.certainAt = max($0.certainAt, claimedAt + ClaimChannels.lease) }
+    }
+
+    /// Returns `true` if no creation whose answer was lost can be on its way any more.
+    func isCertain(at now: MonotonicTime) -> Bool { state.withLock { $0.certainAt <= now } }
 
     /// Begins a list of the route, unless one is under way or failed a moment ago.
     func mayList(_ route: PushRoute, at now: MonotonicTime) -> Bool {

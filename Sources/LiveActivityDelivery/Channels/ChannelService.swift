@@ -57,7 +57,7 @@ package struct ChannelService: Service {
         self.limits = limits
         self.faultPoints = faultPoints
         self.logger = logger
-        desk = ChannelDesk(limits)
+        desk = ChannelDesk(limits, at: time.monotonic())
     }
 
     /// Runs until the service stops. The next process finishes what is under way.
@@ -85,15 +85,15 @@ package struct ChannelService: Service {
                 isFirst = false
                 let claimedAt = time.monotonic()
                 let due = DueChannels(at: time.wall(), node: node, limit: desk.room)
-                let result = try await store.commit(ClaimChannels(due, apps: apps, inUse: desk.inUse))
+                let result = try await store.commit(
+                    ClaimChannels(due, apps: apps, inUse: desk.inUse, underWay: desk.underWay))
                 guard case .success(let reply) = result else { continue }
+                if reply.rescued > 0 { desk.doubt(claimedAt) }
                 for errand in reply.errands {
-                    desk.began()
+                    desk.began(errand.channel.key)
                     group.addTask { await run(errand, claimedAt: claimedAt) }
                 }
-                for route in reply.unlisted.sorted() where desk.mayList(route, at: time.monotonic()) {
-                    group.addTask { await list(route) }
-                }
+                list(reply, &group)
                 if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }
             } catch {
                 if Task.isCancelled { return }
@@ -119,7 +119,7 @@ package struct ChannelService: Service {
 
     private func run(_ errand: ChannelErrand, claimedAt: MonotonicTime) async {
         defer {
-            desk.ended()
+            desk.ended(errand.channel.key)
             signal.raise()
         }
         faultPoints.reach(.sendBefore)
@@ -127,6 +127,7 @@ package struct ChannelService: Service {
         let left = claimedAt + limits.call - time.monotonic()
         let outcome = left > .zero ? await perform(errand, within: left) : .failed(Self.late)
         faultPoints.reach(.answerReceived)
+        if case .failed(let error) = outcome, error.mayHaveHappened { desk.doubt(claimedAt) }
         note(outcome, of: errand)
         await settle(errand, outcome)
     }
@@ -193,8 +194,17 @@ package struct ChannelService: Service {
 
     // MARK: - Lists
 
+    /// Begins the lists that a claim asks for. One that is only to find lost creations waits until it can.
+    private func list(_ reply: ClaimChannels.Reply, _ group: inout DiscardingTaskGroup) {
+        let now = time.monotonic()
+        let isCertain = desk.isCertain(at: now)
+        for route in reply.unlisted.union(isCertain ? reply.sought : []).sorted() where desk.mayList(route, at: now) {
+            group.addTask { await list(route, isCertain: isCertain) }
+        }
+    }
+
     /// Lists the channels of a route, so that creations of unknown fate are found and the number in use is known.
-    private func list(_ route: PushRoute) async {
+    private func list(_ route: PushRoute, isCertain: Bool) async {
         var isTaken = false
         defer {
             desk.listed(route, isTaken: isTaken, at: time.monotonic(), dice: Double(dice() >> 11) * 0x1p-53)
@@ -212,8 +222,10 @@ package struct ChannelService: Service {
         }
         // The commit wakes the loop, whose next claim asks for the number.
         desk.found(ids.count, on: route)
+        let take = TakeChannelList(
+            route, ids, isCertain: isCertain && desk.isCertain(at: time.monotonic()), now: time.wall())
         do throws(StorageError) {
-            if case .success(let reply) = try await store.commit(TakeChannelList(route, ids, now: time.wall())) {
+            if case .success(let reply) = try await store.commit(take) {
                 isTaken = true
                 if reply.foreign > 0 {
                     logger.notice(

@@ -14,7 +14,7 @@ struct ChannelTroubleTests {
         try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
         scene.wait(.seconds(60))
         let reply = try scene.claimChannels()
-        #expect(reply.errands.isEmpty && reply.unlisted == [Scene.route])
+        #expect(reply.errands.isEmpty && reply.sought == [Scene.route])
         let id = try #require(ChannelID("AAAABBBB"))
         #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
         #expect(try scene.deliverAll().seats.first?.plan.channel == id)
@@ -39,9 +39,35 @@ struct ChannelTroubleTests {
         scene.node = 2
         #expect(try scene.claimChannels().rescued == 1)
         scene.now = errand.flight.leaseUntil - .milliseconds(1)
-        #expect(try scene.claimChannels().unlisted.isEmpty)
+        #expect(try scene.claimChannels().sought.isEmpty)
+        #expect(try scene.run(TakeChannelList(Scene.route, [], now: scene.now)).found == 0)
+        #expect(try scene.channel()?.life == .lost, "a list for another reason tells nothing")
         scene.now = errand.flight.leaseUntil
-        #expect(try scene.claimChannels().unlisted == [Scene.route])
+        #expect(try scene.claimChannels().sought == [Scene.route])
+    }
+
+    @Test func `a list tells nothing about a creation that may still be on its way, nor about unknown ids`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
+        scene.wait(.seconds(60))
+        let id = try #require(ChannelID("AAAABBBB"))
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], isCertain: false, now: scene.now)).found == 0)
+        #expect(try scene.channel()?.life == .lost && scene.store.rows.strangers.isEmpty)
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
+    }
+
+    @Test func `an operation that its process has under way outlives a clock that is set forward`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        let errand = try #require(try scene.claimChannels().errands.first)
+        scene.wait(.seconds(300))
+        #expect(try scene.claimChannels(underWay: [errand.channel.key]).rescued == 0)
+        let id = try #require(ChannelID("AAAABBBB"))
+        #expect(try !scene.settle(errand, .created(id)).isLate)
+        #expect(try scene.channel()?.id == id)
     }
 
     @Test func `a channel of somebody else is never taken, and stays known`() throws {
@@ -243,6 +269,21 @@ struct ChannelTroubleTests {
         #expect(seats.first?.plan.channel == (try scene.channel(run: 2)?.id))
     }
 
+    @Test func `a state that came between the app's start of a card and its report is broadcast`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"]) { $0.start = .never }
+        try scene.report("phone", local: "card-phone", .requesting)
+        try scene.deliverAll()
+        let id = try #require(try scene.channel()?.id)
+        try scene.put("a", 2)
+        #expect(try scene.broadcast().isEmpty, "nobody has a card")
+        try scene.report("phone", local: "card-phone") {
+            $0.channel = id
+            $0.contentState = Sample.state(1)
+        }
+        #expect(try scene.broadcast().map(\.flight.revision) == [2])
+    }
+
     @Test func `a type that the configuration has lost ends nobody's card, and goes on when it is back`() throws {
         var scene = try Scene.subscribed()
         try scene.put("a", 2)
@@ -280,7 +321,7 @@ struct ChannelTroubleTests {
         #expect(try scene.deliver().isEmpty)
         for _ in 0..<2 {
             scene.wait(.seconds(61))
-            #expect(try scene.claimChannels().unlisted == [Scene.route])
+            #expect(try scene.claimChannels().sought == [Scene.route])
             _ = try scene.run(RefuseChannels(Scene.route, BroadcastError(.cannotConnect, "down"), now: scene.now))
         }
         #expect(try scene.deliver().map(\.plan.channel) == [nil])

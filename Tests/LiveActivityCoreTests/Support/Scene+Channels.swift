@@ -32,11 +32,12 @@ extension Scene {
         try registerStart(device, "p2s-\(device)")
     }
 
-    mutating func claimChannels(inUse: Int? = 0) throws -> ClaimChannels.Reply {
+    mutating func claimChannels(inUse: Int? = 0, underWay: Set<ChannelKey> = []) throws -> ClaimChannels.Reply {
         let counts = inUse.map { [Self.route: $0] } ?? [:]
         return try run(
             ClaimChannels(
-                DueChannels(at: now, node: node, limit: 100), apps: [app.bundleID: app], inUse: counts))
+                DueChannels(at: now, node: node, limit: 100), apps: [app.bundleID: app], inUse: counts,
+                underWay: underWay))
     }
 
     @discardableResult
