@@ -21,6 +21,7 @@ extension ClaimWork {
     func rescue(_ activity: ActivityRecord, _ old: LaneRecord, _ draft: inout Draft) {
         guard let flight = old.flight else { return }
         var entries: [HistoryEntry] = []
+        var hasStartOnChannel = false
         for device in draft.snapshot.pages[old.key]?.devices ?? [] {
             let key = Snapshot.PhoneKey(activity.number, device)
             guard let phone = draft.phone(key, type: activity.type), var card = draft.snapshot.cards[key] else {
@@ -44,7 +45,10 @@ extension ClaimWork {
                 card.loseAlert(alert.revision, of: timestamp)
             }
             // The lap that follows passes over a phone on a channel.
-            if card.subscription != nil { card.lookAt = now }
+            if card.subscription != nil {
+                card.lookAt = now
+                hasStartOnChannel = true
+            }
             draft.put(card)
             guard isLost else { continue }
             entries.append(
@@ -57,6 +61,7 @@ extension ClaimWork {
             lane.flight = nil
             lane.goAround(from: flight.fromDevice)
             lane.nextAt = now
+            if hasStartOnChannel { lane.look(at: now) }
         }
         if !entries.isEmpty {
             draft.record(

@@ -102,24 +102,21 @@ extension DesiredStatesAnswer.DesiredState {
     /// Creates what a phone learns of one activity. Returns `nil` if the phone has no part in it.
     init?(_ state: ActivityState, _ card: CardMachine, on device: DeviceID, app: AppSettings) {
         let record = state.record
-        let hasCard = card.state.mayHaveCard || card.state == .requesting
-        guard record.phase != .announced else { return nil }
-        // If the phone's person is not in the audience, the activity looks like an unknown one.
-        guard card.awaitsUntil == nil else { return nil }
-        // A person who left must not see the state any more. The phone only learns that it must end its card.
-        guard card.isWanted else {
-            guard hasCard else { return nil }
+        let mayStart: Bool
+        switch card.contactAnswer(of: record, on: device) {
+        case .nothing: return nil
+        case .end:
             self.init(
                 activity: record.id.text, type: record.type, state: [:], revision: Int(record.revision),
                 phase: ActivityRecord.Phase.ended.rawValue)
             nameCard(card)
             return
+        case .state(let may): mayStart = may
         }
-        guard record.phase == .active || hasCard else { return nil }
         let policy = app.types[record.type]?.policy ?? TypePolicy()
         self.init(
             activity: record.id.text, type: record.type,
-            attributes: Self.appMayStart(record, card, on: device) ? state.content?.attributes.object : nil,
+            attributes: mayStart ? state.content?.attributes.object : nil,
             state: state.content?.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
             staleAt: record.phase == .active ? record.staleDate(policy: policy).map { Instant($0) } : nil)
         relevance = record.relevance
@@ -151,15 +148,6 @@ extension DesiredStatesAnswer.DesiredState {
         localID = card.localID?.text
         if localID != nil { startedAt = card.startedAt.map { Instant($0) } }
         if card.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: card.timestamp)) }
-    }
-
-    /// Returns `true` if the app may start the card itself: no card exists and no start is on its way.
-    private static func appMayStart(
-        _ record: ActivityRecord, _ card: CardMachine, on device: DeviceID
-    ) -> Bool {
-        guard record.phase == .active, record.start != .never, record.mayStart(card, on: device) else { return false }
-        let isFresh = card.run != record.run
-        return isFresh || card.state == .absent || card.state == .requesting
     }
 }
 

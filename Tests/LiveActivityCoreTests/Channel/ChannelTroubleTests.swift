@@ -198,6 +198,7 @@ struct ChannelTroubleTests {
         let flight = try scene.onlyFlight()
         scene.node = 2
         #expect(try scene.claim().rescued == 1)
+        #expect(scene.store.rows.laneFaults.isEmpty, "the lane knows that the phone is looked at again")
         try scene.deliver()
         let expires = try #require(flight.seats.first?.plan.expiresAt)
         #expect(try scene.card().lookAt == expires + Reconciler.startFateHorizon)

@@ -145,14 +145,15 @@ extension Phone {
         for index in cards.indices where !cards[index].isOver {
             guard let channel = cards[index].channel, channel != Sample.channel else { continue }
             let subject = world.subjects.first { $0.app == app.bundleID && $0.id == cards[index].activity }
-            guard let subject, let activity = world.activity(subject), activity.phase != .announced,
-                let row = world.store.rows.cards[.init(activity.number, key)], row.awaitsUntil == nil
-            else { continue }
+            guard let subject, let activity = world.activity(subject) else { continue }
+            let row = world.store.rows.cards[.init(activity.number, key)]
+            let answer = row?.contactAnswer(of: activity, on: Sample.device(device)) ?? .nothing
             // Of two cards of one activity, the newer one stays.
             let newer = cards.indices.contains {
                 $0 > index && !cards[$0].isOver && cards[$0].activity == cards[index].activity
             }
-            guard row.isWanted, activity.phase == .active, !newer else {
+            if answer == .nothing, !newer { continue }
+            guard answer != .end, activity.phase == .active, !newer else {
                 world.note(name, "ends \(cards[index].local), as the answer says")
                 world.count(.endedAtContact)
                 close(index, in: world)
@@ -162,9 +163,8 @@ extension Phone {
             // A state of the app's own stays for a minute.
             let isOwnOver =
                 cards[index].step < 0 && (cards[index].ownTimestamp ?? 0) + 60 < time(in: world).seconds
-            guard cards[index].run == activity.run, cards[index].revision < activity.revision || isOwnOver else {
-                continue
-            }
+            // Also a card of an earlier run shows the state, until the next run's card takes its place.
+            guard cards[index].revision < activity.revision || isOwnOver else { continue }
             world.count(.caughtUpAtContact)
             world.note(name, "shows r\(activity.revision) on \(cards[index].local), as the answer says")
             cards[index].step = world.step(of: subject)
