@@ -20,10 +20,8 @@ public final class APNSSimulator: Sendable {
         public var ports: [APNSEnvironment: Int] = [.sandbox: 0]
         /// Port of each environment's channel management; `nil` takes a free port for each entry of `ports`.
         public var managementPorts: [APNSEnvironment: Int]?
-        /// Apps with the Broadcast Capability; `nil` means every app.
-        public var broadcastApps: Set<BundleID>?
-        /// Maximum number of broadcast channels of an app in an environment.
-        public var channelsPerApp = 10_000
+        /// The rules for broadcast channels at the start. The simulator's `channelRules` changes them.
+        public var channelRules = ChannelRules()
         /// Port of the control API. 0 takes a free port, `nil` serves none.
         public var controlPort: Int?
         /// Token that each call of the control API has to carry as `Authorization: Bearer`; `nil` asks for none. It is
@@ -113,10 +111,8 @@ public final class APNSSimulator: Sendable {
         limits.pushesPerTokenAndMinute = configuration.pushesPerTokenAndMinute
         limits.received = max(1, configuration.rememberedPushes)
         limits.hasBackend = backend != nil
-        limits.broadcastApps = configuration.broadcastApps
-        limits.channelsPerApp = configuration.channelsPerApp
         limits.usesWireSpelling = !configuration.spellsAsDocumented
-        var world = World(seed: configuration.seed, limits: limits)
+        var world = World(seed: configuration.seed, limits: limits, channelRules: configuration.channelRules)
         for key in configuration.keys { world.directory.keys[key.keyID] = key }
         engine = Engine(
             clock: SimulatorClock(configuration.time ?? .machine), world: world, backend: backend,

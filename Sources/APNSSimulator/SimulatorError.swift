@@ -9,6 +9,8 @@ public struct SimulatorError: Error, Sendable, Hashable, CustomStringConvertible
         public static let unknownPhone = Code(text: "unknown-phone")
         /// A phone with that id exists already.
         public static let phoneExists = Code(text: "phone-exists")
+        /// APNs has no channel with that id.
+        public static let unknownChannel = Code(text: "unknown-channel")
         /// No crowd has that name.
         public static let unknownCrowd = Code(text: "unknown-crowd")
         /// A crowd with that name exists already.

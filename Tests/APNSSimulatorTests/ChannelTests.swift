@@ -6,60 +6,8 @@ import Testing
 
 /// APNs's answers to broadcasts and channel management, checked without a network.
 struct ChannelTests {
-    private struct Bench {
-        var world: World
-        var session = ProviderSession()
-        /// One token for all calls: a second one within 20 minutes would be one too many.
-        let authorization: String
-
-        init(_ change: (inout World.Limits) -> Void = { _ in }, topics: Set<BundleID>? = nil) throws {
-            let team = Team()
-            authorization = try team.authorization()
-            var limits = World.Limits()
-            change(&limits)
-            world = World(seed: 3, limits: limits)
-            world.directory.keys[team.keyID] = team.key(topics: topics)
-        }
-
-        // A call that throws stays in one piece in the macros of Swift Testing.
-        mutating func ask(_ change: (inout PushArrival) -> Void) throws -> FrontAnswer? {
-            var arrival = PushArrival(environment: .sandbox)
-            arrival.authorization = authorization
-            change(&arrival)
-            return world.accept(arrival, session: &session, now: Fixture.start).answer
-        }
-
-        mutating func manage(
-            _ method: String, _ path: String = "channels", _ change: (inout PushArrival) -> Void = { _ in }
-        ) throws -> FrontAnswer? {
-            try ask {
-                $0.isManagement = true
-                $0.method = method
-                $0.path = "/1/apps/com.acme.pizza/\(path)"
-                change(&$0)
-            }
-        }
-
-        mutating func create(_ policy: Int = 0) throws -> FrontAnswer? {
-            try manage("POST") { $0.set(["message-storage-policy": .init(policy), "push-type": "LiveActivity"]) }
-        }
-
-        mutating func broadcast(_ id: String?, _ change: (inout PushArrival) -> Void = { _ in }) throws -> FrontAnswer?
-        {
-            try ask {
-                $0.path = "/4/broadcasts/apps/com.acme.pizza"
-                $0.channelID = id
-                $0.pushType = "liveactivity"
-                $0.expiration = "0"
-                $0.priority = "10"
-                $0.set(Fixture.updateBody(at: Fixture.start.seconds))
-                change(&$0)
-            }
-        }
-    }
-
     @Test func `201 has the id in a header and no body, 204 has neither, and an id never comes back`() throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let made = try #require(try bench.create(1))
         #expect(made.status == 201 && made.body.isEmpty && made.requestID != nil && made.id == nil)
         let id = try #require(made.channelID)
@@ -75,7 +23,7 @@ struct ChannelTests {
     }
 
     @Test func `the id of a request is echoed, and must be a UUID`() throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let id = "123e4567-e89b-42d3-a456-426614174000"
         #expect(try bench.manage("GET", "all-channels") { $0.requestID = id }?.requestID?.description == id)
         #expect(try bench.manage("GET", "all-channels") { $0.requestID = "x" }?.reason == "BadMessageId")
@@ -107,7 +55,7 @@ struct ChannelTests {
     @Test(arguments: management) func `channel management is refused with Apple's reasons`(
         reason: String, method: String, path: String, change: @Sendable (inout PushArrival) -> Void
     ) throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let answer = try #require(try bench.manage(method, path, change))
         #expect(answer.reason == reason)
         #expect(BroadcastReason.Known(rawValue: reason)?.status == answer.status)
@@ -126,7 +74,7 @@ struct ChannelTests {
     @Test(arguments: broadcasts) func `a broadcast is refused with Apple's reasons`(
         reason: String, change: @Sendable (inout PushArrival) -> Void
     ) throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let id = try bench.create()?.channelID
         #expect(try bench.broadcast(id)?.status == 200)
         #expect(try bench.broadcast(id) { $0.pushType = "LiveActivity" }?.status == 200)
@@ -134,21 +82,16 @@ struct ChannelTests {
     }
 
     @Test func `a body of 5,120 bytes is taken, and a key for another app is not`() throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let id = try bench.create(1)?.channelID
         #expect(try bench.broadcast(id) { $0.bodyBytes = 5_120 }?.status == 200)
         #expect(try bench.broadcast(id) { $0.expiration = "1900000000" }?.status == 200)
-        var narrow = try Bench(topics: [Fixture.bundle("com.other")])
+        var narrow = ChannelBench(topics: [Fixture.bundle("com.other")])
         #expect(try narrow.create()?.reason == "TopicMismatch")
-        var off = try Bench({ $0.broadcastApps = [] })
-        #expect(try off.create()?.reason == "FeatureNotEnabled")
-        var full = try Bench({ $0.channelsPerApp = 1 })
-        #expect(try full.create()?.status == 201)
-        #expect(try full.create()?.reason == "CannotCreateChannelConfig")
     }
 
     @Test func `pushes are not taken where channels are managed, nor the other way round`() throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let push = try bench.ask {
             $0.isManagement = true
             $0.path = "/3/device/00"
@@ -158,16 +101,9 @@ struct ChannelTests {
     }
 
     @Test func `a fault meets a broadcast as it meets a push`() throws {
-        var bench = try Bench()
+        var bench = ChannelBench()
         let id = try bench.create()?.channelID
         bench.world.faults = FaultList([FaultRule(.refuse(status: 503, reason: "Shutdown"))], at: Fixture.start)
         #expect(try bench.broadcast(id)?.status == 503)
-    }
-}
-
-extension PushArrival {
-    fileprivate mutating func set(_ body: JSONObject) {
-        self.body = body
-        bodyBytes = JSONValue.object(body).bytes.count
     }
 }

@@ -124,16 +124,19 @@ struct ControlTests {
                     ["effect": "loseAnswer", "loss": "close", "skip": 1], ["effect": "slow", "seconds": 0.5],
                     ["effect": "limitStreams", "streams": 3], ["effect": "stall"],
                     ["effect": "loseAnswer", "loss": "abort", "every": 10, "lasting": 30],
-                    ["effect": "refuseStream", "phone": "ann"],
+                    ["effect": "refuseStream", "phone": "ann"], ["effect": "delay", "seconds": 2, "channel": "AAAA"],
                 ]
             ]
             _ = try await control.json("PUT", "faults", faults)
-            #expect(control.simulator.faults.count == 8)
+            #expect(control.simulator.faults.count == 9)
             #expect(control.simulator.faults.first?.effect == .refuse(status: 429, reason: "TooManyRequests"))
             let shown = try await control.json("GET", "faults")
             #expect(shown[try JSONPointer("/faults/1/last")] == "previous")
             #expect(shown[try JSONPointer("/faults/6/every")] == 10)
             #expect(shown[try JSONPointer("/faults/6/lasting")] == 30)
+            #expect(control.simulator.faults.last?.effect == .delay(.seconds(2)))
+            #expect(shown[try JSONPointer("/faults/8/seconds")] == 2)
+            #expect(shown[try JSONPointer("/faults/8/channel")] == "AAAA")
             _ = try await control.json("DELETE", "faults")
             #expect(control.simulator.faults.isEmpty)
             _ = try await control.json("PUT", "faults", ["profile": "bad-day", "seconds": 100])
@@ -208,6 +211,11 @@ struct ControlTests {
         Mistake("POST", "connections/go-away", ["lastStreamID": -1], "422", "bad-value"),
         Mistake("POST", "connections/streams", ["streams": -1], "422", "bad-value"),
         Mistake("GET", "pushes?after=x", nil, "422", "bad-value"),
+        Mistake("GET", "channels?after=AAAA", nil, "404", "unknown-channel"),
+        Mistake("POST", "channels/forget", ["channel": "AAAA"], "404", "unknown-channel"),
+        Mistake("POST", "channels/forget", ["channel": "no!"], "422", "bad-value"),
+        Mistake("PUT", "channels/rules", ["channelsPerApp": -1], "422", "bad-value"),
+        Mistake("PUT", "channels/rules", ["broadcastsPerSecond": 0], "422", "bad-value"),
     ]
 
     @Test

@@ -168,7 +168,7 @@ struct PhoneBench {
                     status: 200, body: Array(#"{"activities":[]}"#.utf8), date: Int(now.seconds))
                 keep(phone.answer(call.number, answer, at: now))
             case .retired(let hex, let end, let at): ends.append((hex, end, at))
-            case .issued, .cameOnline, .changed: break
+            case .issued, .subscribed, .cameOnline, .changed: break
             }
         }
     }

@@ -152,6 +152,20 @@ struct WorldTests {
     }
 
     @Test
+    func `a delayed push is accepted at once, and reaches the phone at its own time`() throws {
+        var bench = try Bench(team)
+        let token = try bench.virtualPhone.pushToStartToken?.hex
+        var rule = FaultRule(.delay(.seconds(10)))
+        rule.count = 1
+        bench.world.faults = FaultList([rule], at: bench.now)
+        #expect(try bench.push(token, Fixture.startBody()).answer?.status == 200)
+        #expect(try bench.virtualPhone.cards.isEmpty)
+        #expect(try bench.push(token, Fixture.startBody()).answer?.status == 200)
+        bench.pass(.seconds(60))
+        #expect(try bench.virtualPhone.cards.map(\.startedAt) == [Fixture.start, Fixture.start + .seconds(10)])
+    }
+
+    @Test
     func `a rule meets each push of its ordinal after those it skips, for as long as it lasts`() {
         var third = FaultRule(.loseAnswer(.silence))
         third.every = 3

@@ -18,25 +18,33 @@ struct ChannelStore: Sendable {
     struct StoredBroadcast: Sendable {
         let push: DevicePush
         let until: UnixTime
+        /// Number of the broadcast, in the order in which APNs accepted them.
+        let number: Int
     }
 
-    /// Maximum number of channels of one owner.
-    let capacity: Int
     private var channels: [Owner: [Channel]] = [:]
 
-    init(capacity: Int) {
-        self.capacity = capacity
+    /// The owners of channels, by app and environment.
+    var owners: [Owner] {
+        channels.keys.sorted {
+            ($0.bundleID.text, $0.environment.rawValue) < ($1.bundleID.text, $1.environment.rawValue)
+        }
     }
 
     func list(of owner: Owner) -> [Channel] { channels[owner] ?? [] }
+
+    /// Returns the owner of a channel; `nil` if there is no such channel.
+    func owner(of id: ChannelID) -> Owner? {
+        channels.first { entry in entry.value.contains { $0.id == id } }?.key
+    }
 
     subscript(id: ChannelID, owner: Owner) -> Channel? {
         channels[owner]?.first { $0.id == id }
     }
 
     /// Adds a channel, and returns `false` if the owner has the maximum already.
-    mutating func add(_ channel: Channel, to owner: Owner) -> Bool {
-        guard list(of: owner).count < capacity else { return false }
+    mutating func add(_ channel: Channel, to owner: Owner, atMost maximum: Int) -> Bool {
+        guard list(of: owner).count < maximum else { return false }
         channels[owner, default: []].append(channel)
         return true
     }
@@ -48,8 +56,16 @@ struct ChannelStore: Sendable {
         return true
     }
 
-    mutating func store(_ message: StoredBroadcast, in id: ChannelID, of owner: Owner) {
-        guard let index = channels[owner]?.firstIndex(where: { $0.id == id }) else { return }
+    /// Removes the channels of all other apps.
+    mutating func keep(of apps: Set<BundleID>) {
+        channels = channels.filter { apps.contains($0.key.bundleID) }
+    }
+
+    /// Stores a message, and returns `false` if the channel is gone or has stored a newer one.
+    mutating func store(_ message: StoredBroadcast, in id: ChannelID, of owner: Owner) -> Bool {
+        guard let index = channels[owner]?.firstIndex(where: { $0.id == id }) else { return false }
+        if let stored = channels[owner]?[index].stored, stored.number > message.number { return false }
         channels[owner]?[index].stored = message
+        return true
     }
 }

@@ -13,7 +13,7 @@ extension World {
         var decision = FrontDecision(fault, on: arrival)
         if decision.processes {
             do throws(ChannelRefusal) {
-                decision.answer = try answer(arrival, id, session: &session, now: now)
+                decision.answer = try answer(arrival, id, session: &session, after: decision.delay, now: now)
             } catch {
                 let isSpelled = error.reason == .badEnvironmentKeyIdInToken && limits.usesWireSpelling
                 decision.answer = FrontAnswer(
@@ -29,16 +29,18 @@ extension World {
     }
 
     private mutating func answer(
-        _ arrival: PushArrival, _ id: PushID, session: inout ProviderSession, now: UnixTime
+        _ arrival: PushArrival, _ id: PushID, session: inout ProviderSession, after delay: Duration, now: UnixTime
     ) throws(ChannelRefusal) -> FrontAnswer {
         let (operation, owner) = try ChannelInspection.operation(
             arrival, isManagement: arrival.isManagement, session: &session, directory: directory,
-            enabledApps: limits.broadcastApps, now: now)
+            enabledApps: channelRules.broadcastApps, now: now)
         switch operation {
         case .create:
             let policy = try ChannelInspection.policy(arrival)
             let channel = ChannelStore.Channel(id: newChannelID(), policy: policy)
-            guard channels.add(channel, to: owner) else { throw ChannelRefusal(.cannotCreateChannelConfig) }
+            guard channels.add(channel, to: owner, atMost: channelRules.channelsPerApp) else {
+                throw ChannelRefusal(.cannotCreateChannelConfig)
+            }
             var answer = FrontAnswer(status: 201)
             answer.channelID = channel.id.text
             return answer
@@ -61,7 +63,10 @@ extension World {
             return answer
         case .broadcast:
             let accepted = try ChannelInspection.broadcast(arrival, of: owner, in: channels, now: now)
-            broadcast(accepted, arrival, id, owner, now: now)
+            guard broadcastRate.allows(accepted.channel.id.text, now: now) else {
+                throw ChannelRefusal(.tooManyRequests)
+            }
+            deliver(.broadcast(broadcast(accepted, arrival, id, owner)), after: delay, now: now)
             return FrontAnswer(status: 200)
         }
     }
@@ -75,25 +80,60 @@ extension World {
         }
     }
 
+    // MARK: Rules
+
+    mutating func set(_ rules: ChannelRules) {
+        channelRules = rules
+        broadcastRate.limit = rules.broadcastsPerSecond
+        if let apps = rules.broadcastApps { channels.keep(of: apps) }
+    }
+
+    /// Removes a channel as if nobody had asked for it. Cards stay subscribed to it.
+    mutating func forget(_ id: ChannelID) throws(SimulatorError) {
+        guard let owner = channels.owner(of: id), channels.remove(id, of: owner) else {
+            throw SimulatorError(.unknownChannel, "there is no channel with that id")
+        }
+    }
+
+    /// Number of phones with a running card, for each owner and channel.
+    var subscribers: [ChannelStore.Owner: [ChannelID: Int]] {
+        var counts: [ChannelStore.Owner: [ChannelID: Int]] = [:]
+        for slot in slots {
+            let ids = Set(slot.phone.cards.filter { $0.state.isRunning }.compactMap(\.channel))
+            for id in ids { counts[slot.phone.channelOwner, default: [:]][id, default: 0] += 1 }
+        }
+        return counts
+    }
+
     // MARK: Delivery
 
     private mutating func broadcast(
-        _ accepted: AcceptedBroadcast, _ arrival: PushArrival, _ id: PushID, _ owner: ChannelStore.Owner, now: UnixTime
-    ) {
-        let channel = accepted.channel.id
+        _ accepted: AcceptedBroadcast, _ arrival: PushArrival, _ id: PushID, _ owner: ChannelStore.Owner
+    ) -> Broadcast {
+        broadcastCount += 1
         let push = DevicePush(
-            id: id, use: .channel(channel), type: .liveactivity, priority: accepted.priority,
+            id: id, use: .channel(accepted.channel.id), type: .liveactivity, priority: accepted.priority,
             body: arrival.body ?? [:], collapseID: nil)
-        if let until = accepted.storedUntil {
-            channels.store(ChannelStore.StoredBroadcast(push: push, until: until), in: channel, of: owner)
+        return Broadcast(
+            push: push, channel: accepted.channel.id, owner: owner, storedUntil: accepted.storedUntil,
+            number: broadcastCount)
+    }
+
+    mutating func deliver(_ broadcast: Broadcast, now: UnixTime) {
+        let (channel, push) = (broadcast.channel, broadcast.push)
+        var isStored = false
+        if let until = broadcast.storedUntil {
+            let message = ChannelStore.StoredBroadcast(push: push, until: until, number: broadcast.number)
+            isStored = channels.store(message, in: channel, of: broadcast.owner)
         }
-        for index in slots.indices where slots[index].phone.subscribes(to: channel, owner) {
+        for index in slots.indices where slots[index].phone.subscribes(to: channel, broadcast.owner) {
             if slots[index].phone.profile.isOnline {
                 run(index, now: now) { $0.receive(broadcast: push, of: channel, at: now) }
-            } else if accepted.storedUntil != nil {
+            } else if isStored {
                 slots[index].missed.insert(channel)
             } else {
-                noteAtAPNs(.notStored, "the phone was offline and the broadcast was not to be kept", id, index, now)
+                let words = "the phone was offline and APNs has not kept the broadcast"
+                noteAtAPNs(.notStored, words, push.id, index, now)
             }
         }
     }
@@ -102,8 +142,7 @@ extension World {
     mutating func deliverMissed(to index: Int, now: UnixTime) {
         let missed = slots[index].missed.sorted { $0.text < $1.text }
         slots[index].missed.removeAll()
-        let profile = slots[index].phone.profile
-        let owner = ChannelStore.Owner(bundleID: profile.bundleID, environment: profile.environment)
+        let owner = slots[index].phone.channelOwner
         for id in missed {
             guard let message = channels[id, owner]?.stored else { continue }
             if message.until > now {
@@ -114,13 +153,38 @@ extension World {
             }
         }
     }
+
+    /// Delivers the stored message of a channel to a phone that has just subscribed, if the rules say so. An offline
+    /// phone gets it when it comes back.
+    mutating func deliverStored(of channel: ChannelID, toLate index: Int, now: UnixTime) {
+        guard channelRules.lateSubscribersGetStored,
+            let stored = channels[channel, slots[index].phone.channelOwner]?.stored, stored.until > now
+        else { return }
+        slots[index].missed.insert(channel)
+        if slots[index].phone.profile.isOnline { deliverMissed(to: index, now: now) }
+    }
+}
+
+/// A broadcast that APNs has accepted, on its way to the phones.
+struct Broadcast: Sendable {
+    let push: DevicePush
+    let channel: ChannelID
+    let owner: ChannelStore.Owner
+    /// Time until which APNs keeps it for offline phones; `nil` if it is not kept.
+    let storedUntil: UnixTime?
+    /// Number in the order in which APNs accepted broadcasts.
+    let number: Int
 }
 
 extension VirtualPhone {
+    /// The owner of the channels to which the phone's app may subscribe.
+    var channelOwner: ChannelStore.Owner {
+        ChannelStore.Owner(bundleID: profile.bundleID, environment: profile.environment)
+    }
+
     /// Returns `true` if a running card of the phone is subscribed to the channel.
     func subscribes(to channel: ChannelID, _ owner: ChannelStore.Owner) -> Bool {
-        cards.contains { $0.channel == channel && $0.state.isRunning }
-            && profile.bundleID == owner.bundleID && profile.environment == owner.environment
+        cards.contains { $0.channel == channel && $0.state.isRunning } && channelOwner == owner
     }
 
     /// Applies a broadcast to each of the channel's cards on the phone, like a push to that card.

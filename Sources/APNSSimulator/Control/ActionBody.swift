@@ -14,6 +14,7 @@ struct ActionBody: Decodable {
     let activity: String?
     let staleDate: Double?
     let relevance: Double?
+    let channel: String?
     let dismissNow: Bool?
 
     private static let plain: [String: PhoneAction] = [
@@ -27,7 +28,9 @@ struct ActionBody: Decodable {
     private static let fields: [String: Set<String>] = [
         "swipe": ["localID"], "tap": ["localID"], "rotateUpdateToken": ["localID"], "setActivitiesEnabled": ["isOn"],
         "setFrequentPushes": ["isOn"], "signIn": ["user"], "setNotificationAuthorization": ["status"],
-        "startLocally": ["attributesType", "attributes", "contentState", "activity", "staleDate", "relevance"],
+        "startLocally": [
+            "attributesType", "attributes", "contentState", "activity", "staleDate", "relevance", "channel",
+        ],
         "updateLocally": ["localID", "contentState", "staleDate"],
         "endLocally": ["localID", "contentState", "dismissNow"],
     ]
@@ -53,11 +56,12 @@ struct ActionBody: Decodable {
         case "setNotificationAuthorization":
             return .setNotificationAuthorization(try need(status, "status"))
         case "startLocally":
-            return .startLocally(
-                PhoneAction.LocalStart(
-                    attributesType: try need(attributesType, "attributesType"), attributes: attributes ?? [:],
-                    contentState: try need(contentState, "contentState"), activity: activity,
-                    staleDate: staleDate.map { .bounded(seconds: $0) }, relevance: relevance ?? 0))
+            var start = PhoneAction.LocalStart(
+                attributesType: try need(attributesType, "attributesType"), attributes: attributes ?? [:],
+                contentState: try need(contentState, "contentState"), activity: activity,
+                staleDate: staleDate.map { .bounded(seconds: $0) }, relevance: relevance ?? 0)
+            if let channel { start.channel = try parsedChannelID(channel) }
+            return .startLocally(start)
         case "updateLocally":
             return .updateLocally(
                 PhoneAction.LocalUpdate(

@@ -83,6 +83,11 @@ func parsedBundleID(_ text: String) throws(SimulatorError) -> BundleID {
     return bundleID
 }
 
+func parsedChannelID(_ text: String) throws(SimulatorError) -> ChannelID {
+    guard let id = ChannelID(text) else { throw SimulatorError(.badValue, "`channel` is not the id of a channel") }
+    return id
+}
+
 struct PhonesBody: Decodable {
     let user: String
     let bundleID: String
@@ -181,6 +186,7 @@ struct FaultsBody: Decodable {
         let tokenPrefix: String?
         let event: String?
         let topic: String?
+        let channel: String?
         let skip: Int?
         let every: Int?
         let count: Int?
@@ -217,6 +223,7 @@ extension FaultsBody.Rule {
         rule.tokenPrefix = tokenPrefix
         rule.event = event
         rule.topic = topic
+        if let channel { rule.channel = try parsedChannelID(channel) }
         rule.skip = max(0, skip ?? 0)
         rule.every = max(1, every ?? 1)
         rule.count = count
@@ -237,6 +244,7 @@ extension FaultsBody.Rule {
         case "refuseStream": return .refuseStream
         case "loseAnswer": return .loseAnswer(loss ?? .reset)
         case "slow": return .slow(.bounded(seconds: seconds ?? 1))
+        case "delay": return .delay(.bounded(seconds: seconds ?? 1))
         case "goAway": return .goAway(reason: reason ?? "Shutdown", last: try lastStream())
         case "limitStreams": return .limitStreams(streams ?? 1)
         default: throw SimulatorError(.badValue, "`effect` is unknown")

@@ -45,7 +45,7 @@ struct ProblemMiddleware: RouterMiddleware {
 
     private static func status(of code: SimulatorError.Code) -> HTTPResponse.Status {
         switch code {
-        case .unknownPhone, .unknownCrowd: .notFound
+        case .unknownPhone, .unknownChannel, .unknownCrowd: .notFound
         case .phoneExists, .crowdExists, .actionRefused, .tooManyPhones: .conflict
         case .badKey, .badValue: .unprocessableContent
         case .timedOut, .notRunning: .serviceUnavailable

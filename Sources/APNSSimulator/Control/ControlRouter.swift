@@ -35,11 +35,17 @@ internal import NIOCore
 /// - `POST /v1/crowd/{name}/wait`: `pushes?`, `state?`, `members?`, `seconds?` → the totals, once that many pushes were
 ///   taken and that many members (default: all) show the state; 408 with the totals after `seconds` (default 60)
 /// - `DELETE /v1/crowd/{name}` → 204
+/// - `GET /v1/channels?after=&limit=` → `channels` by app and environment: `id`, `bundleID`, `environment`, `storage`,
+///   `subscribers`
+/// - `POST /v1/channels/forget`: `channel` → 204; its cards stay and get nothing
+/// - `GET /v1/channels/rules` → `broadcastApps`, `channelsPerApp`, `broadcastsPerSecond`, `lateSubscribersGetStored`
+/// - `PUT /v1/channels/rules`: `broadcastApps?`, `channelsPerApp?`, `broadcastsPerSecond?`,
+///   `lateSubscribersGetStored?` → 204; what is left out has its standard value
 /// - `POST /v1/clock/advance`: `seconds` → `now`, `aheadSeconds`
 /// - `GET /v1/faults` → `faults`
 /// - `PUT /v1/faults`: `profile` (`bad-day`) and `seconds?`, or `faults`: `effect` and its fields, `phone?`,
-///   `tokenPrefix?`, `event?`, `topic?`, `skip?`, `every?`, `count?`, `probability?`, `after?`, `lasting?` → 204; the
-///   first rule that matches decides
+///   `tokenPrefix?`, `event?`, `topic?`, `channel?`, `skip?`, `every?`, `count?`, `probability?`, `after?`, `lasting?`
+///   → 204; the first rule that matches decides
 /// - `DELETE /v1/faults` → 204
 /// - `POST /v1/connections/go-away`: `reason?`, `lastStreamID?` → 204; every connection gets GOAWAY
 /// - `POST /v1/connections/streams`: `streams` → 204; limits the streams of every open connection
@@ -55,7 +61,8 @@ internal import NIOCore
 /// - `setActivitiesEnabled` and `setFrequentPushes` with `isOn`
 /// - `setNotificationAuthorization` with `status`
 /// - `signIn` with `user?`
-/// - `startLocally` with `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`
+/// - `startLocally` with `attributesType`, `attributes`, `contentState`, `activity?`, `staleDate?`, `relevance?`,
+///   `channel?`
 /// - `updateLocally` with `localID`, `contentState`, `staleDate?`
 /// - `endLocally` with `localID`, `contentState?`, `dismissNow?`
 ///
@@ -68,6 +75,7 @@ internal import NIOCore
 /// - `refuseStream`
 /// - `loseAnswer` with `loss` (`reset`, `close`, `abort`, `silence`)
 /// - `slow` with `seconds`
+/// - `delay` with `seconds`
 /// - `goAway` with `reason` and `last` (`this`, `previous` or a number)
 /// - `limitStreams` with `streams`
 struct ControlRouter: Sendable {
@@ -93,6 +101,7 @@ struct ControlRouter: Sendable {
         addKeys(to: router)
         addPhones(to: router)
         addCrowds(to: router)
+        addChannels(to: router)
         addRest(to: router)
         return router
     }
@@ -250,7 +259,7 @@ struct ControlRouter: Sendable {
         return phone
     }
 
-    private func limit(of request: Request) throws -> Int {
+    func limit(of request: Request) throws -> Int {
         min(max(1, try number("limit", of: request) ?? Self.longestPage), Self.longestPage)
     }
 

@@ -30,7 +30,7 @@ extension Card {
             "startedAt": .init(startedAt), "updatedAt": .init(updatedAt), "timestamp": .init(Int(timestamp.seconds)),
             "staleDate": .init(staleDate), "endedAt": .init(endedAt), "dismissesAt": .init(dismissesAt),
             "relevance": JSONNumber(relevance).map(JSONValue.number) ?? .null, "startedByPush": .bool(startedByPush),
-            "token": .init(token?.masked), "activity": .init(activity),
+            "token": .init(token?.masked), "channel": .init(channel?.text), "activity": .init(activity),
         ]
     }
 }
@@ -64,7 +64,8 @@ extension ReceivedPush {
             "token": .string(token), "pushType": .init(pushType), "topic": .init(topic), "event": .init(event),
             "priority": .init(priority), "expiration": .init(expiration), "collapseID": .init(collapseID),
             "timestamp": timestamp.map { .init($0) } ?? .null, "payloadBytes": .init(payloadBytes),
-            "id": .string(id.description), "phone": .init(phone?.text), "status": status.map { .init($0) } ?? .null,
+            "channel": .init(channel), "id": .string(id.description), "phone": .init(phone?.text),
+            "status": status.map { .init($0) } ?? .null,
             "reason": .init(reason), "hadFault": .bool(hadFault), "hasTextualIssueDate": .bool(hasTextualIssueDate),
         ]
     }
@@ -77,6 +78,7 @@ extension FaultRule {
         object["tokenPrefix"] = tokenPrefix.map { .string(String($0.prefix(8))) }
         object["event"] = event.map(JSONValue.string)
         object["topic"] = topic.map(JSONValue.string)
+        object["channel"] = channel.map { .string($0.text) }
         object["skip"] = skip == 0 ? nil : .init(skip)
         object["every"] = every == 1 ? nil : .init(every)
         object["count"] = count.map { .init($0) }
@@ -97,6 +99,8 @@ extension FaultRule.Effect {
         case .loseAnswer(let loss): ["effect": "loseAnswer", "loss": .string(loss.rawValue)]
         case .slow(let delay):
             ["effect": "slow", "seconds": JSONNumber(delay / .seconds(1)).map(JSONValue.number) ?? .null]
+        case .delay(let time):
+            ["effect": "delay", "seconds": JSONNumber(time / .seconds(1)).map(JSONValue.number) ?? .null]
         case .goAway(let reason, let last):
             ["effect": "goAway", "reason": .string(reason), "last": last.view]
         case .limitStreams(let count): ["effect": "limitStreams", "streams": .init(count)]

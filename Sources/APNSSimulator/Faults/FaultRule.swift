@@ -1,4 +1,4 @@
-internal import APNSModel
+public import APNSModel
 import IsletBasics
 
 /// A fault on demand: the pushes that it affects, and its effect. The first rule that matches a push decides.
@@ -11,6 +11,8 @@ public struct FaultRule: Sendable, Hashable {
     public var event: String?
     /// Matches only this `apns-topic`.
     public var topic: String?
+    /// Matches only broadcasts to this channel, and calls about it.
+    public var channel: ChannelID?
     /// Number of matching pushes that pass unharmed first.
     public var skip = 0
     /// Affects every nth of the pushes that match and were not skipped. 3 lets two pass and affects the third.
@@ -43,6 +45,9 @@ public struct FaultRule: Sendable, Hashable {
         case loseAnswer(Loss)
         /// The push takes effect. Its answer is delayed by this long in real time, at most `slowest`.
         case slow(Duration)
+        /// The push is accepted, and reaches its recipients later, on the simulator's clock. So it may arrive after
+        /// newer ones, as Apple allows for broadcasts. Calls of channel management are not delayed.
+        case delay(Duration)
         /// The connection ends with GOAWAY. A push above the last stream is not processed.
         case goAway(reason: String, last: LastStream)
         /// The push is handled as usual. From then on its connection has this many streams.
@@ -121,6 +126,7 @@ extension FaultRule {
         if let tokenPrefix, arrival.tokenText?.hasPrefix(tokenPrefix.lowercased()) != true { return false }
         if let event, event != arrival.event { return false }
         if let topic, topic != arrival.topic { return false }
+        if let channel, channel.text != arrival.channelID { return false }
         return true
     }
 }

@@ -64,6 +64,8 @@ struct FrontDecision: Sendable, Hashable {
     var goAway: GoAway?
     /// Number of streams of the connection from now on; `nil` for no change.
     var streams: Int?
+    /// Time from the answer until an accepted push reaches its recipients.
+    private(set) var delay = Duration.zero
     /// `true` if the request is checked and takes effect.
     private(set) var processes = true
 
@@ -81,6 +83,7 @@ struct FrontDecision: Sendable, Hashable {
         case .loseAnswer(.abort): way = .abort
         case .loseAnswer(.silence): way = .silence
         case .slow(let delay): way = .answerLater(max(.zero, min(delay, FaultRule.Effect.slowest)))
+        case .delay(let time): delay = max(.zero, time)
         case .limitStreams(let count): streams = max(1, count)
         case .goAway(let reason, let last):
             let lastStreamID =

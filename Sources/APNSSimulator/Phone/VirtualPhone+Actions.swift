@@ -203,6 +203,7 @@ extension VirtualPhone {
             startedByPush: false, activity: start.activity)
         card.channel = start.channel
         cards.append(card)
+        if let channel = card.channel { effects.append(.subscribed(channel)) }
         effects.append(.changed)
         return cards.count - 1
     }

@@ -135,6 +135,7 @@ extension VirtualPhone {
 
     private mutating func present(_ card: Card, withToken: Bool, for push: PushID, at now: UnixTime) {
         cards.append(card)
+        if let channel = card.channel { effects.append(.subscribed(channel)) }
         effects.append(.changed)
         if withToken {
             if handsOutTokens {

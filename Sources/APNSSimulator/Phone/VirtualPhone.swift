@@ -238,6 +238,8 @@ enum PhoneEffect: Sendable, Hashable {
     case issued(hex: String, TokenUse)
     /// APNs learns that this token has ended.
     case retired(hex: String, TokenEnd, at: UnixTime)
+    /// A new card subscribes to this channel.
+    case subscribed(ChannelID)
     /// The phone came online, so what waits at APNs can be delivered.
     case cameOnline
     /// The lock screen or the device log changed.

@@ -16,7 +16,7 @@ struct World: Sendable {
         var call: ClientCall?
         /// The latest push that APNs keeps while the phone is offline.
         var stored: StoredPush?
-        /// Channels that sent a message while the phone was offline.
+        /// Channels whose stored message the phone gets when it comes back.
         var missed: Set<ChannelID> = []
     }
 
@@ -50,9 +50,6 @@ struct World: Sendable {
         var received = 10_000
         var hasBackend = true
         var usesWireSpelling = true
-        /// The apps with the Broadcast Capability; `nil` means all.
-        var broadcastApps: Set<BundleID>?
-        var channelsPerApp = 10_000
 
         static let crowds = 64
     }
@@ -61,22 +58,28 @@ struct World: Sendable {
     var directory = PushInspection.Directory()
     var faults = FaultList()
     var crowds: [String: Crowd] = [:]
-    var channels: ChannelStore
+    var channels = ChannelStore()
+    var channelRules = ChannelRules()
+    /// Number of broadcasts that were accepted.
+    var broadcastCount = 0
+    /// Accepted pushes that a fault delays, in the order of time.
+    var delayed: [DelayedDelivery] = []
     var slots: [Slot] = []
     private(set) var received: Ring<ReceivedPush>
     private(set) var receivedCount = 0
     private var numbers: [PhoneID: Int] = [:]
     private var agenda = Agenda()
     var dice: SplitMix64
-    private var tokenRate: TokenRate
+    private var tokenRate: PushRate
+    var broadcastRate = PushRate(limit: nil, inSeconds: 1)
     var effects: [Effect] = []
 
-    init(seed: UInt64, limits: Limits) {
+    init(seed: UInt64, limits: Limits, channelRules: ChannelRules = ChannelRules()) {
         self.limits = limits
         dice = SplitMix64(seed: seed)
         received = Ring(capacity: limits.received)
-        channels = ChannelStore(capacity: limits.channelsPerApp)
-        tokenRate = TokenRate(limit: limits.pushesPerTokenAndMinute)
+        tokenRate = PushRate(limit: limits.pushesPerTokenAndMinute, inSeconds: 60)
+        set(channelRules)
     }
 
     // MARK: Phones
@@ -129,6 +132,15 @@ struct World: Sendable {
 
     /// Advances time. Work that becomes due happens in order, over all phones.
     mutating func advance(to now: UnixTime) {
+        while let next = delayed.first, next.due <= now {
+            wakePhones(until: next.due)
+            delayed.removeFirst()
+            deliver(next.content, now: next.due)
+        }
+        wakePhones(until: now)
+    }
+
+    private mutating func wakePhones(until now: UnixTime) {
         while let (due, index) = agenda.next(until: now) {
             run(index, now: due) { $0.elapse(to: due) }
         }
@@ -147,6 +159,7 @@ struct World: Sendable {
     private mutating func follow(_ phoneEffects: [PhoneEffect], of index: Int, now: UnixTime) {
         var hasChanged = false
         var cameOnline = false
+        var subscriptions: [ChannelID] = []
         let phone = slots[index].phone
         for effect in phoneEffects {
             switch effect {
@@ -162,6 +175,7 @@ struct World: Sendable {
                         environment: phone.profile.environment))
             case .retired(let hex, let end, let at):
                 directory.tokens.end(hex, end, at: at, grace: phone.limits.tokenGrace)
+            case .subscribed(let channel): subscriptions.append(channel)
             case .cameOnline: cameOnline = true
             case .changed: hasChanged = true
             }
@@ -170,6 +184,7 @@ struct World: Sendable {
             deliverStored(to: index, now: now)
             deliverMissed(to: index, now: now)
         }
+        for channel in subscriptions { deliverStored(of: channel, toLate: index, now: now) }
         agenda.schedule(index, at: slots[index].phone.nextDue)
         if hasChanged { effects.append(.changed(phone.id)) }
     }
@@ -252,7 +267,7 @@ struct World: Sendable {
                 guard tokenRate.allows(arrival.tokenText ?? "", now: now) else { throw Refusal(.tooManyRequests) }
                 isTextual = accepted.hasTextualIssueDate
                 decision.answer = FrontAnswer(status: 200)
-                deliver(accepted, arrival, id, now: now)
+                deliver(.push(accepted, arrival, id), after: decision.delay, now: now)
             } catch {
                 decision.answer = FrontAnswer(error, usesWireSpelling: limits.usesWireSpelling)
             }
@@ -275,7 +290,7 @@ struct World: Sendable {
         return decision
     }
 
-    private mutating func deliver(_ accepted: AcceptedPush, _ arrival: PushArrival, _ id: PushID, now: UnixTime) {
+    mutating func deliver(_ accepted: AcceptedPush, _ arrival: PushArrival, _ id: PushID, now: UnixTime) {
         switch accepted.recipient {
         case .phone(let entry):
             let push = DevicePush(

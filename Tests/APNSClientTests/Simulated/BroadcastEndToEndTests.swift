@@ -160,8 +160,8 @@ import Testing
         try await SimulatedAPNS.run(
             [team, narrow],
             {
-                $0.channelsPerApp = 2
-                $0.broadcastApps = [bundleID]
+                $0.channelRules.channelsPerApp = 2
+                $0.channelRules.broadcastApps = [bundleID]
             }
         ) { apns in
             let app = try apns.route(team)

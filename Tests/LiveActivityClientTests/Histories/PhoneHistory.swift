@@ -289,7 +289,7 @@ struct PhoneHistory {
                 guard let stored = owners[index].stored else { continue }
                 owners[index].stored = nil
                 if stored.until > now { follow(owners[index].phone.receive(stored.push, at: now), of: index) }
-            case .changed: break
+            case .subscribed, .changed: break
             }
         }
         noteDeath(of: index)

@@ -232,6 +232,42 @@ struct ChannelTests {
         #expect(try scene.deliver().first?.plan.channel == nil)
     }
 
+    @Test func `L9: where builds decode different states, no card is on a channel that brings all of them the same`()
+        throws
+    {
+        var scene = try Scene.onChannel {
+            $0.delivery = .auto
+            $0.join = .open
+        }
+        let older = #"{"type": "object", "properties": {"step": {"type": "integer"}}}"#
+        let contract = try Contract(
+            JSONValue(parsing: #"{"attributesType": "orderAttributes", "contentState": \#(older)}"#))
+        scene.app.types["order"]?.olderContracts = [
+            OlderContract(before: try #require(AppBuild("90")), contract: contract)
+        ]
+        try scene.put(users: ["phone"])
+        let (seats, errands) = try scene.deliverAll()
+        #expect(errands.isEmpty)
+        #expect(seats.count == 1 && seats[0].plan.channel == nil)
+    }
+
+    @Test func `L12: a start on a channel has an alert, an expiration that is not 0, and its keys inside aps`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        try scene.broadcast()
+        let flight = try scene.onlyFlight()
+        let request = try #require(try flight.request(of: flight.seats[0]))
+        let body = try #require(try JSONValue(parsing: request.payload).object)
+        let aps = try #require(body["aps"]?.object)
+        #expect(aps["alert"]?.object?["title"]?.string == "Order")
+        for key in ["attributes", "attributes-type", "content-state", "input-push-channel"] {
+            #expect(aps[key] != nil && body[key] == nil, "\(key)")
+        }
+        let expires = try #require(flight.seats.first?.plan.expiresAt)
+        #expect(expires > scene.now)
+    }
+
     @Test func `a phone whose app cannot follow a channel gets a token`() throws {
         var scene = try Scene.onChannel(phones: [])
         try scene.register("phone", user: "phone")
