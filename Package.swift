@@ -520,6 +520,7 @@ let package = Package(
                 httpClient, hummingbird, lifecycle, logging, product("GRDB", "GRDB.swift"), httpTypes,
                 product("NIOHTTP1", "swift-nio"),
             ] + nio,
+            exclude: ["Channels/Servers"],
             swiftSettings: settings
         ),
         .testTarget(

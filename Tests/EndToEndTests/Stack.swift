@@ -54,6 +54,9 @@ struct Stack: Sendable {
 
         /// The server's random bits; `nil`: random ones.
         var dice: (@Sendable () -> UInt64)?
+        /// The machine's clocks, as the server reads them.
+        var machine = APNSClient.liveTime
+        var channels = ChannelService.Limits()
 
         /// Makes the options of another system's app, configured like its play except for the waits.
         init(_ app: ExampleApp, _ change: (inout TypePolicy) -> Void = { _ in }) throws {
@@ -163,7 +166,7 @@ struct Stack: Sendable {
     }
 
     /// Returns the services of `islet serve`, in its order.
-    private static func services(
+    static func services(
         _ options: Options, _ store: SQLStore, _ client: APNSClient, _ routes: [APNSClient.Route],
         _ onListening: @escaping @Sendable (String) async -> Void
     ) throws -> ServiceGroup {
@@ -172,11 +175,13 @@ struct Stack: Sendable {
             types: try options.types ?? orderTypes(options), environments: options.environments)
         for name in options.providers.keys { settings.types[name]?.isProvided = true }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        var parts = ServerParts(apps: [settings], routes: routes, version: Islet.version, logger: logger)
+        var parts = ServerParts(
+            apps: [settings], routes: routes, version: Islet.version, machine: options.machine, logger: logger)
         parts.port = 0
         // Only the pushes to phones are counted.
         parts.asksTheTime = false
         parts.delivery = options.limits
+        parts.channelLimits = options.channels
         if let dice = options.dice { parts.dice = dice }
         parts.zones = options.zones
         parts.people = try options.people.map { [options.bundleID: try $0.people] } ?? [:]

@@ -125,6 +125,7 @@ package struct ServerParts: Sendable {
     package var providers: [RefreshService.Provider] = []
     package var refreshes = RefreshService.Limits()
     package var delivery = Dispatcher.Limits()
+    package var channelLimits = ChannelService.Limits()
     package var zones: any ZoneSource = ZoneDirectory()
     /// Clocks of the machine. The server's corrected clock and the client both derive from them.
     private let machine: TimeSource
@@ -262,8 +263,8 @@ package struct ServerParts: Sendable {
     /// Returns the loop of broadcast channels.
     private func channels(_ store: SQLStore, _ client: APNSClient, _ node: Int64) -> ChannelService {
         ChannelService(
-            store: store, sender: client, apps: apps, time: time, node: node, dice: dice, faultPoints: faultPoints,
-            logger: logger)
+            store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: channelLimits,
+            faultPoints: faultPoints, logger: logger)
     }
 
     /// Service that reloads changed certificate files; `nil` without certificates.

@@ -9,15 +9,15 @@ import TestSupport
 extension DemoStage {
     /// - Returns: The new revision.
     @discardableResult
-    func setOrder(_ status: String, _ people: [String] = ["alice"]) async throws -> Int {
-        try await islet.callOnAnyConnection(
-            .PUT, "/v1/activities/order-1",
-            [
-                "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],
-                "attributes": ["orderId": "order-1", "restaurant": "Da Mario"],
-                "audience": ["users": .array(people.map(JSONValue.string))],
-            ]
-        ).decode(ActivityAnswer.self).revision
+    func setOrder(_ status: String, _ people: [String] = ["alice"], _ more: JSONObject = [:]) async throws -> Int {
+        var body: JSONObject = [
+            "type": "OrderTracking", "state": ["status": .string(status), "progress": 0.5],
+            "attributes": ["orderId": "order-1", "restaurant": "Da Mario"],
+            "audience": ["users": .array(people.map(JSONValue.string))],
+        ]
+        for (name, value) in more { body[name] = value }
+        return try await islet.callOnAnyConnection(.PUT, "/v1/activities/order-1", .object(body))
+            .decode(ActivityAnswer.self).revision
     }
 
     func viewOrder() async throws -> ActivityView {
