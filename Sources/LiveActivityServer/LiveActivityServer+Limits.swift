@@ -59,6 +59,12 @@ extension LiveActivityServer {
         ///
         /// After a pause, twice as many at once. `nil`: unlimited.
         public var requestsPerSecondPerDevice: Int? = 20
+        /// Maximum number of calls per minute from one remote address that join an activity without a credential; for
+        /// IPv6, from one 64-bit network.
+        ///
+        /// After a pause, twice as many at once. Further ones are answered with 429. `nil`: unlimited. All clients
+        /// behind a proxy share one address, and so do many phones of one mobile carrier.
+        public var joinsPerMinutePerAddress: Int? = 60
         /// Maximum number of connections at the same time. Further ones wait to be accepted.
         public var connections = 10_000
         /// Maximum number of connections at the same time to a separate metrics listener.

@@ -108,10 +108,10 @@ import Testing
 
     private static let order = [
         "registerDevice", "reportPushToStartToken", "setActivity", "patchActivity", "changeAudience", "reportCard",
-        "reportInventory", "viewActivity", "viewTimeline", "listActivities", "diagnoseDevice", "notifyUser",
-        "askRefresh", "askRefreshes", "viewRefresh", "batch", "endActivity", "deleteActivity", "revokeCredentials",
-        "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries", "discardDeliveries", "enableWebhook",
-        "readEvents",
+        "reportInventory", "viewActivity", "joinActivity", "viewTimeline", "listActivities", "diagnoseDevice",
+        "notifyUser", "askRefresh", "askRefreshes", "viewRefresh", "batch", "endActivity", "deleteActivity",
+        "revokeCredentials", "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries",
+        "discardDeliveries", "enableWebhook", "readEvents",
         "listTypes", "tryPolicy",
         "listKeys", "overview", "listAlerts", "listNodes", "alive", "ready", "metrics", "describe",
     ]

@@ -47,6 +47,10 @@ public struct DesiredStatesAnswer: Sendable, Hashable, Codable {
         public var startedAt: Instant?
         /// The newest timestamp of a push to this card. iOS shows a local update only if its timestamp is newer.
         public var lastTimestamp: Instant?
+        /// The number of seconds after which the app may ask again for the `channel`, because it is being made.
+        ///
+        /// Only `GET /v1/activities/{activity}/join` answers with it. `nil` means that no channel is being made.
+        public var retryAfter: Int?
 
         /// Creates the desired state of one card.
         public init(

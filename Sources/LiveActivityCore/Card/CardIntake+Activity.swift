@@ -49,7 +49,7 @@ extension CardIntake {
     private func belongs(to activity: ActivityRecord, _ draft: Draft) -> Bool {
         guard reporter != .backend else { return true }
         if let type = app.types[activity.type] {
-            if type.policy.join == .open { return true }
+            if type.policy.join.isOpen { return true }
             if type.isProvided, activity.id == providedID(type) { return true }
         }
         return draft.snapshot.members[activity.number]?.contains(device.user) == true

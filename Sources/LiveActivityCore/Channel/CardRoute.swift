@@ -33,7 +33,7 @@ extension DesiredSituation {
         case .token: false
         case .channel: true
         case .auto:
-            phones >= Self.channelAudience || type.policy.join == .open
+            phones >= Self.channelAudience || type.policy.join.isOpen
                 || channels.contains { $0.key.run == activity.run && $0.id != nil }
         }
     }
@@ -52,8 +52,19 @@ extension DesiredSituation {
         route(of: device, in: device.environment ?? .production, now: .distantFuture)
     }
 
+    /// Returns the way in which a card that an app starts now gets its states, on a phone that can show cards on
+    /// channels.
+    package func routeOfApp(in environment: APNSEnvironment) -> CardRoute {
+        route(in: environment, now: .distantFuture)
+    }
+
     private func route(of device: DeviceFacts, in environment: APNSEnvironment?, now: UnixTime) -> CardRoute {
-        guard takesChannels, device.takesChannels, let environment else { return .token }
+        guard device.takesChannels, let environment else { return .token }
+        return route(in: environment, now: now)
+    }
+
+    private func route(in environment: APNSEnvironment, now: UnixTime) -> CardRoute {
+        guard takesChannels else { return .token }
         guard let channel = channel(in: environment) else { return .pending }
         switch channel.life {
         case .open(let id): return channel.dueAlert(activity, now) == 0 ? .channel(id) : .pending

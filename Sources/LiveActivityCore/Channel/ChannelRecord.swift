@@ -34,7 +34,7 @@ package struct ChannelRecord: Sendable, Hashable {
     package var flight: ChannelFlight?
     /// Number that grows with each claim and rescue. A settlement under an older fence changes nothing.
     package var fence: Int64 = 0
-    /// `true` once a start named the channel or a phone reported a card on it.
+    /// `true` once a start named the channel, an app that joins was given it, or a phone reported a card on it.
     package var hasCards = false
     /// Newest revision that all cards of the channel were sent, by a broadcast or by their starts.
     package var sentRevision: Revision = 0
@@ -49,7 +49,8 @@ package struct ChannelRecord: Sendable, Hashable {
     package var lastHighAt: UnixTime?
     /// Estimate of what the phones' systems still deliver at high priority. It counts the channel's own broadcasts.
     package var budget: BudgetRecord?
-    /// `true` if phones wait for the channel before their cards start. They are looked at when it is ready.
+    /// `true` if phones wait for the channel before their cards start, or an app has asked for it. Phones are looked at
+    /// when it is ready.
     package var isAwaited = false
     /// Number of accepted ends that carried the newest last state.
     package var ends = 0
@@ -143,7 +144,7 @@ extension ChannelRecord {
         dueAt = min(dueAt ?? time, time)
     }
 
-    /// Records the claim of starts on the channel.
+    /// Records the claim of starts on the channel, or that an app was given it to start a card.
     ///
     /// Starts carry the newest state and its alert. Without earlier cards, nobody needs a broadcast of them.
     package mutating func start(_ revision: Revision, timestamp: Int64) {

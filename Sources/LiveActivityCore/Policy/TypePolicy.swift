@@ -56,6 +56,16 @@ package struct TypePolicy: Sendable, Equatable {
         case audience
         /// Everybody who can name it.
         case open
+        /// Everybody who can name it. Besides, anybody learns its state and its channel without a credential.
+        case anonymous
+
+        /// `true` if a phone's own word is enough, whoever its person is.
+        package var isOpen: Bool {
+            switch self {
+            case .audience: false
+            case .open, .anonymous: true
+            }
+        }
     }
 
     /// Side whose state a card shows after the app has changed it on the phone.
@@ -144,4 +154,7 @@ package struct AppSettings: Sendable, Equatable {
 extension AppSettings {
     /// `true` if a type may use broadcast channels.
     package var hasChannels: Bool { types.values.contains { $0.policy.delivery != .token } }
+
+    /// `true` if anybody may join activities of a type without a credential.
+    package var isForAnybody: Bool { types.values.contains { $0.policy.join == .anonymous } }
 }

@@ -46,6 +46,15 @@ extension Draft {
         awaitChannel(desired, in: environment, at: now)
     }
 
+    /// Records that an app was given a channel to start a card on. Nobody may ever report that card.
+    mutating func giveOut(_ id: ChannelID, of activity: ActivityRecord) {
+        guard var channel = channels(of: activity.number).first(where: { $0.id == id }), !channel.hasCards else {
+            return
+        }
+        channel.start(activity.revision, timestamp: channel.timestamp)
+        put(channel)
+    }
+
     /// Records that the app's card is on a channel of the server.
     mutating func seeCard(_ card: CardMachine, at now: UnixTime) {
         guard let id = card.channel, var channel = channels(of: card.activity).first(where: { $0.id == id }) else {
@@ -55,7 +64,8 @@ extension Draft {
         put(channel)
     }
 
-    private mutating func awaitChannel(_ desired: DesiredSituation, in environment: APNSEnvironment, at now: UnixTime) {
+    /// Asks for the channel of the present run in an environment.
+    mutating func awaitChannel(_ desired: DesiredSituation, in environment: APNSEnvironment, at now: UnixTime) {
         let (activity, type) = (desired.activity, desired.type)
         let key = ChannelKey(activity.number, environment, run: activity.run)
         var channel =

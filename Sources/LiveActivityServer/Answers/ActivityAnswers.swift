@@ -130,6 +130,22 @@ extension DesiredStatesAnswer.DesiredState {
         nameCard(card)
     }
 
+    /// Creates what a caller learns of an activity that it may join.
+    init(_ offer: JoinOffer) {
+        let record = offer.activity
+        self.init(
+            activity: record.id.text, type: record.type,
+            attributes: offer.mayStart ? offer.content.attributes.object : nil,
+            state: offer.content.state.object ?? [:], revision: Int(record.revision), phase: record.phase.rawValue,
+            staleAt: record.staleDate(policy: offer.policy).map { Instant($0) })
+        relevance = record.relevance
+        if let card = offer.card { nameCard(card) }
+        retryAfter = offer.retryAfter.map { Int(($0.wholeMilliseconds + 999) / 1000) }
+        guard let id = offer.channel else { return }
+        channel = id.text
+        if offer.timestamp > 0 { lastTimestamp = Instant(UnixTime(seconds: offer.timestamp)) }
+    }
+
     /// Adds the channel that the app starts the card with, and the newest timestamp of a broadcast to the card.
     mutating func nameChannel(_ state: ActivityState, _ card: CardMachine, on phone: DeviceFacts, app: AppSettings) {
         if let id = card.subscription, let channel = state.channels.first(where: { $0.id == id }) {

@@ -9,6 +9,8 @@ struct Admission: Sendable {
     private static let keyPlaces = 4096
     private static let devicePlaces = 65_536
     private static let addressPlaces = 4096
+    /// A match may begin for very many phones at once. The table takes 1 MiB.
+    private static let joiningPlaces = 131_072
 
     private let places: Places
     private let limits: LiveActivityServer.Limits
@@ -19,6 +21,7 @@ struct Admission: Sendable {
     private let keys: RateLimiter?
     private let devices: RateLimiter?
     private let signIns: RateLimiter?
+    private let joins: RateLimiter?
 
     init(_ limits: LiveActivityServer.Limits) {
         self.limits = limits
@@ -27,6 +30,7 @@ struct Admission: Sendable {
         callers = Places(maximum: limits.openRequests)
         keys = limits.requestsPerSecond.map { RateLimiter(perSecond: $0, places: Self.keyPlaces) }
         signIns = limits.signInsPerSecond.map { RateLimiter(perSecond: $0, places: Self.addressPlaces) }
+        joins = limits.joinsPerMinutePerAddress.map { RateLimiter(perMinute: $0, places: Self.joiningPlaces) }
         devices = limits.requestsPerSecondPerDevice.map { RateLimiter(perSecond: $0, places: Self.devicePlaces) }
     }
 
@@ -64,6 +68,25 @@ struct Admission: Sendable {
         return place
     }
 
+    /// Takes a place for a call without a credential that asks the database, held until it is released. All such calls
+    /// together leave room for callers that are known.
+    func enterAnybody() throws(Problem) -> Places.Place {
+        let share = limits.openRequestsOfKey
+        guard let place = callers.take(of: "anybody", upTo: share) else {
+            throw Problem(
+                .overloaded, "\(share) calls without a credential are being answered already; nothing was changed",
+                fix: "repeat the call later", headers: [.retryAfter: "1"])
+        }
+        return place
+    }
+
+    /// Counts a call from this address to join an activity without a credential.
+    ///
+    /// - Throws: `rate_limited`.
+    func countJoin(from address: String, at now: MonotonicTime) throws(Problem) {
+        try Self.count(joins, address, of: "this address", at: now)
+    }
+
     /// Counts an attempt to sign in to the console from this address.
     ///
     /// - Throws: `rate_limited`.
@@ -81,18 +104,20 @@ struct Admission: Sendable {
         try Self.count(devices, "\(caller.app.text) \(device)", at: now)
     }
 
-    private static func count(_ limiter: RateLimiter?, _ label: String, at now: MonotonicTime) throws(Problem) {
+    private static func count(
+        _ limiter: RateLimiter?, _ label: String, of caller: String = "this caller or device", at now: MonotonicTime
+    ) throws(Problem) {
         guard let limiter, let wait = limiter.take(label, at: now) else { return }
         let seconds = "\(max((wait.wholeMilliseconds + 999) / 1000, 1))"
         var headers: HTTPFields = [.retryAfter: seconds]
-        let facts = [("Limit", "\(limiter.perSecond)"), ("Remaining", "0"), ("Reset", seconds)]
+        let facts = [("Limit", "\(limiter.calls)"), ("Remaining", "0"), ("Reset", seconds)]
         for (name, value) in facts {
             if let field = HTTPField.Name("RateLimit-\(name)") { headers[field] = value }
         }
         throw Problem(
             .rateLimited,
-            "this caller or device made more than \(limiter.perSecond) calls per second; nothing was changed",
-            expected: "at most \(limiter.perSecond) calls a second", fix: "wait as long as `Retry-After` says",
-            headers: headers)
+            "\(caller) made more than \(limiter.calls) calls per \(limiter.period.rawValue); nothing was changed",
+            expected: "at most \(limiter.calls) calls a \(limiter.period.rawValue)",
+            fix: "wait as long as `Retry-After` says", headers: headers)
     }
 }

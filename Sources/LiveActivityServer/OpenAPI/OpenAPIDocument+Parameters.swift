@@ -1,3 +1,4 @@
+import APNSModel
 import HTTPTypes
 import JSONText
 import LiveActivityCore
@@ -59,6 +60,17 @@ extension OpenAPIDocument {
         case "phase": (.choice(ActivityRecord.Phase.allCases.map(\.rawValue)), "Only those of this phase.")
         case "type": (.text(), "Only those of this type.")
         case "user": (.text(1...256), "Only those with this person in the audience.")
+        case "app":
+            (
+                .text(1...256),
+                "Bundle id of the app, for a call without a credential. Needed where several apps take such calls."
+            )
+        case "environment":
+            (
+                .choice(APNSEnvironment.self),
+                "APNs environment of the app's build; for a phone, that of its device. Default: production, if the "
+                    + "server has a key for it."
+            )
         default: (.text(1...256), "Only this one.")
         }
     }

@@ -47,10 +47,13 @@ package enum OpenAPIDocument {
         ],
     ]
 
-    /// Returns the accepted ways of authentication: any one of them, and a key of any one of the scopes.
+    /// Returns the accepted ways of authentication: any one of them, and a key of any one of the scopes. An empty one
+    /// stands for a call without a credential.
     private static func security(_ route: Route) -> [JSONValue] {
-        let keys: [JSONValue] = route.scopes.map { ["apiKey": [.string($0.rawValue)]] }
-        return keys + (route.isForPhones ? [["person": []], ["phone": []]] : [])
+        var ways: [JSONValue] = route.scopes.map { ["apiKey": [.string($0.rawValue)]] }
+        if route.isForPhones { ways += [["person": []], ["phone": []]] }
+        if case .joining = route.access { ways.append(.object([:])) }
+        return ways
     }
 
     private static let headers: JSONObject = [

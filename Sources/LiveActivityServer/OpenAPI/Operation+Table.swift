@@ -173,6 +173,16 @@ extension Operation {
         "DELETE /v1/devices/{device}": Operation(
             "signOutDevice", .phones, "Sign a device out", path: phone,
             answer: Body(.desiredStates, #"{"activities": []}"#), problems: [.unknownDevice]),
+        "GET /v1/activities/{activity}/join": Operation(
+            "joinActivity", .phones, "Read what an app needs to start a card itself", path: order,
+            answer: Body(
+                .desiredState,
+                #"""
+                {"activity": "order-12345", "type": "OrderTracking", "state": {"status": "delivering", "eta": 5},
+                 "attributes": {"shop": "Roma", "islet": {"activity": "order-12345"}},
+                 "channel": "dHN0LXNyY2gtY2hubA==", "revision": 3, "phase": "active",
+                 "staleAt": "2026-11-21T15:00:00Z", "lastTimestamp": "2026-11-21T14:45:01Z"}
+                """#), problems: [.unknownActivity, .activityEnded, .commitUnknown]),
         "DELETE /v1/devices/{device}/credential": Operation(
             "revokeCredentials", .phones, "Revoke the phone's own credentials", path: phone,
             answer: Body(.credentialsRevoked, #"{"revoked": 1}"#), problems: [.unknownDevice]),

@@ -68,7 +68,7 @@ extension Route {
             .keyMissing, .keyInvalid, .keyExpired, .tokenInvalid, .tokenExpired, .credentialInvalid, .keysUnavailable,
             .scopeMissing, .originRefused, .appNotConfigured, .invalidHeader, .storageUnavailable, .rateLimited,
         ])
-        if isForPhones { codes.formUnion([.unknownDevice, .userDiffers]) }
+        if case .phone = access { codes.formUnion([.unknownDevice, .userDiffers]) }
         if path.description.contains("{") { codes.formUnion([.invalidPath, .invalidID]) }
         if takesIfMatch { codes.insert(.revisionDiffers) }
         if isWrite { codes.insert(.commitUnknown) }

@@ -74,7 +74,8 @@ extension Schema.Name {
         case .activityView: Self.view
         case .deviceView: Self.phone
         case .timeline: Self.history
-        case .desiredStates: Self.desired
+        case .desiredStates: Self.desiredAll
+        case .desiredState: Self.desired
         case .diagnosis: Self.findings
         case .notificationAnswer:
             .answer(
@@ -172,29 +173,29 @@ extension Schema.Name {
         ])
 
     private static let desired = Schema.answer(
+        "Desired state of one card.",
+        [
+            Schema.needed("activity", .named(.id)), Schema.needed("type", .text()),
+            Schema.field("attributes", .anything),
+            Schema.field("channel", .text(), "Broadcast channel to start the card with; absent: with a token."),
+            Schema.needed("state", .anything), Schema.needed("revision", .count), Schema.needed("phase", phase),
+            Schema.field("staleAt", moment),
+            Schema.field("relevance", .number, "Relevance score; absent: unchanged."),
+            Schema.field(
+                "dismissAt", moment,
+                "Time when the ended card leaves the lock screen; a past time removes it at once."),
+            Schema.field("localID", .text(), "Local id of the card, if the server knows it."),
+            Schema.field("startedAt", moment, "Time when the card was started."),
+            Schema.field("lastTimestamp", moment, "Newest timestamp of a push to the card or its channel."),
+            Schema.field(
+                "retryAfter", .count,
+                "Seconds after which to ask again for the channel that is being made; only in answers to a join."),
+        ])
+
+    private static let desiredAll = Schema.answer(
         "Desired states of the phone's cards. The app applies them itself.",
         [
-            Schema.needed(
-                "activities",
-                .list(
-                    .answer(
-                        "Desired state of one card.",
-                        [
-                            Schema.needed("activity", .named(.id)), Schema.needed("type", .text()),
-                            Schema.field("attributes", .anything),
-                            Schema.field(
-                                "channel", .text(), "Broadcast channel to start the card with; absent: with a token."),
-                            Schema.needed("state", .anything),
-                            Schema.needed("revision", .count), Schema.needed("phase", phase),
-                            Schema.field("staleAt", moment),
-                            Schema.field("relevance", .number, "Relevance score; absent: unchanged."),
-                            Schema.field(
-                                "dismissAt", moment,
-                                "Time when the ended card leaves the lock screen; a past time removes it at once."),
-                            Schema.field("localID", .text(), "Local id of the card, if the server knows it."),
-                            Schema.field("startedAt", moment, "Time when the card was started."),
-                            Schema.field("lastTimestamp", moment, "Newest timestamp of a push to the card."),
-                        ]))),
+            Schema.needed("activities", .list(.named(.desiredState))),
             Schema.field(
                 "credential", .text(), "Credential for the phone's further calls, if the phone asked for one."),
             Schema.field(

@@ -50,6 +50,7 @@ extension Schema {
         case discarded = "Discarded"
         case webhookEnabled = "WebhookEnabled"
         case desiredStates = "DesiredStates"
+        case desiredState = "DesiredState"
         case credentialsRevoked = "CredentialsRevoked"
         case diagnosis = "Diagnosis"
         case notificationAnswer = "NotificationAnswer"
@@ -71,8 +72,8 @@ extension Schema {
             case .problem, .health, .readiness, .description, .lineAnswer: commonSchema
             case .reason, .reasonCounts, .phones, .deviceVerdict, .activityAnswer, .audienceAnswer:
                 changeSchema
-            case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .credentialsRevoked, .diagnosis,
-                .notificationAnswer, .refreshAsked, .refreshView:
+            case .activityList, .activityView, .deviceView, .timeline, .desiredStates, .desiredState,
+                .credentialsRevoked, .diagnosis, .notificationAnswer, .refreshAsked, .refreshView:
                 viewSchema
             case .whatIfRequest, .whatIf: whatIfSchema
             case .typeList, .keyList, .overview, .alertList, .nodeList, .event: settingsSchema

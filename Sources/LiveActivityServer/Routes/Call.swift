@@ -58,6 +58,15 @@ struct Services: Sendable {
             throw Problem(error)
         }
     }
+
+    /// Runs a command. The change is durable when this returns.
+    func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
+        let span = traces?.start("decide")
+        span?.attributes["islet.command"] = C.name
+        defer { span?.end() }
+        let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
+        do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
+    }
 }
 
 /// An admitted call: its caller and its content.
@@ -84,8 +93,13 @@ struct Call: Sendable {
     func id<Kind>(
         _ name: String, _ kind: ForeignID<Kind>.Type = ForeignID<Kind>.self
     ) throws(Problem) -> ForeignID<Kind> {
+        try Self.identifier(parameters[name])
+    }
+
+    /// Returns an id that a path has as this text.
+    static func identifier<Kind>(_ text: String?) throws(Problem) -> ForeignID<Kind> {
         do throws(ForeignIDError) {
-            return try ForeignID<Kind>(parameters[name] ?? "")
+            return try ForeignID<Kind>(text ?? "")
         } catch {
             throw Problem(.invalidID, "\(error)", expected: "1 to 256 bytes without control characters")
         }
@@ -160,12 +174,7 @@ struct Call: Sendable {
 
     /// Runs a command without the call's idempotency key, as one step of a call that has its own answer.
     func result<C: Command>(of command: C) async throws(Problem) -> C.Reply {
-        let store = services.store
-        let span = services.traces?.start("decide")
-        span?.attributes["islet.command"] = C.name
-        defer { span?.end() }
-        let result = try await ask { () async throws(StorageError) in try await store.commit(command) }
-        do throws(Refusal) { return try result.get() } catch { throw Problem(error) }
+        try await services.result(of: command)
     }
 
     /// Queries the store, like ``Services/ask(_:)``.

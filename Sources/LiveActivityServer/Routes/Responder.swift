@@ -44,7 +44,7 @@ package struct Responder: HTTPResponder {
                 trace.route = "/console"
                 response = try await console(page, request, from: address)
             } else {
-                response = try await answer(request, &trace)
+                response = try await answer(request, from: address, &trace)
             }
         } catch let problem as Problem {
             trace.code = problem.code
@@ -67,7 +67,7 @@ package struct Responder: HTTPResponder {
 
     /// Throws `Problem`, or the connection's error while the body was read. In the latter case nobody is left to be
     /// answered.
-    private func answer(_ request: Request, _ trace: inout Trace) async throws -> Response {
+    private func answer(_ request: Request, from address: String, _ trace: inout Trace) async throws -> Response {
         let (route, encoded) = try Self.route(request.method, request.uri.path)
         try check(route)
         // Monitoring calls are answered even if the server is full.
@@ -77,6 +77,12 @@ package struct Responder: HTTPResponder {
         switch route.access {
         case .open(let handler):
             return Self.response(try await answerOpen(route, request, handler))
+        case .joining:
+            let caller = try await joiner(request)
+            trace.caller = caller?.label ?? "anybody"
+            let parameters = try PercentEncoding.decode(encoded)
+            trace.parameters = parameters
+            return Self.response(try await join(route, request, as: caller, parameters["activity"], from: address))
         case .key, .phone, .lines, .events:
             let caller = try await authenticate(request)
             trace.caller = caller.label
@@ -116,7 +122,7 @@ package struct Responder: HTTPResponder {
         case .lines:
             guard type.map({ Self.isLines($0) || Self.isJSON($0) }) ?? true else { throw Self.notLines }
             return BatchReader(responder: self, context: call(nil))
-        case .key, .phone, .open, .events:
+        case .key, .phone, .open, .events, .joining:
             guard route.takesPages, let type, Self.isLines(type) else { return nil }
             return try PageReader(call: call(nil))
         }

@@ -18,6 +18,9 @@ package struct Route: Sendable {
         case lines
         /// The holder of a key whose scope covers one of these. The answer is an endless stream.
         case events([APIKeyRecord.Scope])
+        /// The holder of a key that covers `backend`; and people and phones, as far as they may join the activity in
+        /// the path. Where its type says so, anybody may without a credential.
+        case joining
     }
 
     /// The kind of body that a call takes.
@@ -42,6 +45,7 @@ package struct Route: Sendable {
         case .open: []
         case .key(let scopes, _), .events(let scopes): scopes
         case .phone, .lines: [.device]
+        case .joining: [.backend]
         }
     }
 
@@ -49,7 +53,7 @@ package struct Route: Sendable {
     package var isForPhones: Bool {
         switch access {
         case .open, .key, .lines, .events: false
-        case .phone: true
+        case .phone, .joining: true
         }
     }
 
@@ -57,7 +61,7 @@ package struct Route: Sendable {
     var handler: (@Sendable (Call) async throws(Problem) -> Answer)? {
         switch access {
         case .key(_, let handler), .phone(let handler): handler
-        case .open, .lines, .events: nil
+        case .open, .lines, .events, .joining: nil
         }
     }
 

@@ -38,6 +38,7 @@ extension Route {
         Route(.put, "/v1/devices/{device}/instances/{localID}", body: .standard, .phone(PhoneCalls.reportCard)),
         Route(.put, "/v1/devices/{device}/instances", body: .large, .phone(PhoneCalls.reportInventory)),
         Route(.delete, "/v1/devices/{device}", .phone(PhoneCalls.signOut)),
+        Route(.get, "/v1/activities/{activity}/join", query: ["app", "environment"], .joining),
         Route(.delete, "/v1/devices/{device}/credential", .key([.backend, .admin], PhoneCalls.revokeCredentials)),
         Route(.get, "/v1/devices/{device}/diagnosis", query: ["activity"], .key([.read], DiagnosisCalls.device)),
         Route(

@@ -48,15 +48,16 @@ struct ConfigurationFile: Decodable {
     struct Limits: Decodable {
         var requestsPerSecond: Rate?
         var requestsPerSecondPerDevice: Rate?
+        var joinsPerMinutePerAddress: Rate?
         var openRequests: Int?
         var connections: Int?
         var connectionsPerAddress: Int?
     }
 
-    /// A number of calls per second, or no limit.
+    /// A number of calls per second or minute, or no limit.
     enum Rate: Decodable {
         case off
-        case perSecond(Int)
+        case calls(Int)
 
         init(from decoder: any Decoder) throws {
             switch try JSONValue(from: decoder) {
@@ -66,7 +67,7 @@ struct ConfigurationFile: Decodable {
                     throw DecodingError.dataCorrupted(
                         .init(codingPath: decoder.codingPath, debugDescription: "a whole number, or `off`"))
                 }
-                self = .perSecond(number)
+                self = .calls(number)
             }
         }
     }

@@ -65,12 +65,14 @@ extension ConfigurationKey {
         ConfigurationKey(
             "join", .text(oneOf(TypePolicy.Join.self)), .defaulted(defaults.join.rawValue),
             "Whose cards the server accepts from a phone that calls directly: those of the audience, or of everybody "
-                + "who can name the activity."),
+                + "who can name the activity. anonymous: as open, and anybody may ask for the state and the channel of "
+                + "an activity without a credential; it needs `public`."),
         ConfigurationKey(
             "delivery", .text(oneOf(DeliveryMode.self)), .defaulted(defaults.delivery.rawValue),
             "How states reach the phones. token: each card has an update token. channel: new cards are on a broadcast "
                 + "channel of the activity (iOS 18). auto: on a channel for at least "
-                + "\(DesiredSituation.channelAudience) phones, or with `join: open`. channel and auto need `public`."),
+                + "\(DesiredSituation.channelAudience) phones, or if `join` is not audience. channel and auto need "
+                + "`public`."),
         ConfigurationKey(
             "channelStorage", .text("mostRecent or none"), .defaulted("mostRecent"),
             "Which broadcasts APNs stores for phones that are offline: the newest, for up to 8 hours, or none. Apple "

@@ -139,6 +139,12 @@ extension ConfigurationKey {
             .defaulted(rate(frontLimits.requestsPerSecondPerDevice)),
             "Calls per second by one person or phone that calls directly, and calls about one device."),
         ConfigurationKey(
+            "joinsPerMinutePerAddress", .scalar("number or off"),
+            .defaulted(rate(frontLimits.joinsPerMinutePerAddress)),
+            "Calls per minute from one remote address (IPv6: one /64 network) that join an activity without a "
+                + "credential (`join: anonymous`). Behind a proxy, all callers have the proxy's address: turn it off "
+                + "and let the proxy count."),
+        ConfigurationKey(
             "openRequests", .scalar("number"), .defaulted("\(frontLimits.openRequests)"),
             "Requests in progress at the same time; further ones are answered with 503."),
         ConfigurationKey(
@@ -267,8 +273,8 @@ extension ConfigurationKey {
                 + "then. See docs/providers.md."),
         ConfigurationKey(
             "public", .scalar("true or false"), .defaulted("false"),
-            "Everybody may see what anybody sees. Broadcast channels need it: whoever knows a channel's id can follow "
-                + "it."),
+            "Everybody may see what anybody sees. Broadcast channels need it, because whoever knows a channel's id can "
+                + "follow it, and so does `join: anonymous`."),
         ConfigurationKey(
             "view", .object(view), .group(isOptional: true),
             "How the console draws a card of the type: which field is what. Nothing of it is sent."),

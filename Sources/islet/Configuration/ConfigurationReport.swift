@@ -153,9 +153,12 @@ struct ConfigurationReport {
             lines.append("no start from \(quiet.from) to \(quiet.to) on the phone's clock\(alerts)\(others)")
         }
         if policy.renewal { lines.append("a card is replaced by a new one after 7h 15m, before iOS stops updating it") }
-        if policy.join == .open {
+        if policy.join.isOpen {
             lines.append(
                 "every phone that reports a card joins the audience: whoever can name an activity sees its states")
+        }
+        if policy.join == .anonymous {
+            lines.append("whoever can name an activity gets its state and its channel without a credential")
         }
         switch policy.delivery {
         case .token: break

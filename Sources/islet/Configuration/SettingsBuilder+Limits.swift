@@ -30,12 +30,14 @@ extension SettingsBuilder {
             switch rate {
             case nil: standard
             case .off: nil
-            case .perSecond(let number): within(1...1_000_000, number, "\(place)/\(name)")
+            case .calls(let number): within(1...1_000_000, number, "\(place)/\(name)")
             }
         }
         limits.requestsPerSecond = rate(given.requestsPerSecond, "requestsPerSecond", limits.requestsPerSecond)
         limits.requestsPerSecondPerDevice = rate(
             given.requestsPerSecondPerDevice, "requestsPerSecondPerDevice", limits.requestsPerSecondPerDevice)
+        limits.joinsPerMinutePerAddress = rate(
+            given.joinsPerMinutePerAddress, "joinsPerMinutePerAddress", limits.joinsPerMinutePerAddress)
         if let open = given.openRequests {
             limits.openRequests = within(1...100_000, open, "\(place)/openRequests")
         }

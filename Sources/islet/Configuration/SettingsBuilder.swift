@@ -261,8 +261,26 @@ struct SettingsBuilder {
         type.olderContracts = contracts.older
         type.isProvided = activity.provider != nil
         try checkDelivery(type, isPublic: activity.public ?? false, "\(place)/policy/delivery")
+        try checkJoin(type, isPublic: activity.public ?? false, "\(place)/policy/join")
         type.view = try activity.view.map { view throws(ConfigurationError) in try self.view(view, "\(place)/view") }
         return type
+    }
+
+    /// Checks that anybody may see what is given to callers without a credential.
+    ///
+    /// - Throws: A problem at `join`.
+    private func checkJoin(_ type: ActivityType, isPublic: Bool, _ place: String) throws(ConfigurationError) {
+        guard type.policy.join == .anonymous else { return }
+        guard isPublic else {
+            throw problem(
+                place,
+                "anonymous needs `public: true` of the type: whoever can name an activity gets its attributes and its "
+                    + "state without a credential")
+        }
+        guard !type.isProvided else {
+            throw problem(
+                place, "audience or open: a provider gives each person a state of their own, which is not for anybody")
+        }
     }
 
     /// Checks that one broadcast may carry what everybody sees.

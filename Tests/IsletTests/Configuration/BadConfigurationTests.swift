@@ -212,6 +212,9 @@ struct BadConfigurationTests {
         Case(Sample.file("tracing: {endpoint: \"http://a/v1/traces\", share: 2}"), "/tracing/share", "from 0 to 1"),
         Case(Sample.file("limits: {requestsPerSecond: 0}"), "/limits/requestsPerSecond", "between 1 and 1000000"),
         Case(Sample.file("limits: {requestsPerSecond: many}"), "/limits/requestsPerSecond", "a whole number, or `off`"),
+        Case(
+            Sample.file("limits: {joinsPerMinutePerAddress: 0}"), "/limits/joinsPerMinutePerAddress",
+            "between 1 and 1000000"),
         Case(Sample.file("limits: {openRequests: 0}"), "/limits/openRequests", "between 1 and 100000"),
         Case(Sample.file("limits: {connections: 0}"), "/limits/connections", "between 1 and 1000000"),
         Case(Sample.file("tls: {certificate: none.crt, key: key.p8}"), "/tls/certificate", "none.crt cannot be read"),
@@ -226,6 +229,10 @@ struct BadConfigurationTests {
         Case(Sample.file(policy: "{reusable: yes}"), "\(policy)/reusable", "expected boolean"),
         Case(Sample.file(policy: "{start: now}"), "\(policy)/start", "one of"),
         Case(Sample.file(policy: "{restart: maybe}"), "\(policy)/restart", "one of"),
+        Case(Sample.file(policy: "{startAlert: {title: t}, join: nobody}"), "\(policy)/join", "one of"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, join: anonymous}"), "\(policy)/join",
+            "needs `public: true`"),
         Case(Sample.file(policy: "{startGrase: 1s}"), "\(policy)/startGrase", "did you mean `startGrace`?"),
         Case(Sample.file(policy: "{highWhen: {pointer: status, values: []}}"), "\(policy)/highWhen/pointer", "`/`"),
         Case(Sample.file(policy: "{highWhen: {pointer: /a~2, values: []}}"), "\(policy)/highWhen/pointer", "`~`"),

@@ -74,7 +74,7 @@ struct EnvironmentTests {
                   "tokenKeys": {"file": "", "environment": ""},
                   "limits": {
                     "requestsPerSecond": 1, "requestsPerSecondPerDevice": 1, "openRequests": 1, "connections": 1,
-                    "connectionsPerAddress": 1},
+                    "connectionsPerAddress": 1, "joinsPerMinutePerAddress": 1},
                   "durability": "", "nodes": {"listen": "", "address": "", "trustRoots": ""},
                   "metrics": {"served": true, "listen": "", "needsKey": true}, "console": true, "refreshesPerSecond": 1,
                   "tracing": {"endpoint": "", "share": 1},

@@ -8,7 +8,7 @@ enum FullFile {
         tokenKeys: {environment: TOKEN_KEYS}
         tls: {certificate: islet.crt, key: islet.key}
         limits: {requestsPerSecond: 500, requestsPerSecondPerDevice: "off", openRequests: 100, connections: 200,
-                 connectionsPerAddress: 20}
+                 connectionsPerAddress: 20, joinsPerMinutePerAddress: 30}
         metrics: {served: false, listen: "127.0.0.1:9191", needsKey: true}
         console: false
         connections: {maximum: 4, idleLifetime: 10m, queuedPushes: 5000}

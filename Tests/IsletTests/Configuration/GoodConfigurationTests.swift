@@ -85,8 +85,34 @@ struct GoodConfigurationTests {
         let limits = settings.limits
         #expect(limits.requestsPerSecond == 500 && limits.requestsPerSecondPerDevice == nil)
         #expect(limits.openRequests == 100 && limits.connections == 200 && limits.connectionsPerAddress == 20)
+        #expect(limits.joinsPerMinutePerAddress == 30)
         #expect(!settings.metrics.isServed && settings.metrics.needsKey)
         #expect(settings.metrics.listener?.host == "127.0.0.1" && settings.metrics.listener?.port == 9191)
+    }
+
+    @Test func `anybody may join what everybody may see`() throws {
+        let type = Sample.type("{startAlert: {title: Kick-off}, join: anonymous}", more: ", public: true")
+        let settings = try Folder().load(
+            Sample.file("limits: {joinsPerMinutePerAddress: 'off'}", apps: "[\(Sample.app(types: "[\(type)]"))]"))
+        #expect(settings.apps[0].types["Order"]?.policy.join == .anonymous)
+        #expect(settings.limits.joinsPerMinutePerAddress == nil)
+    }
+
+    @Test func `what a provider computes for each person is not for anybody`() throws {
+        let folder = try Folder()
+        try FullFile.writeFiles(into: folder)
+        let yaml = FullFile.yaml.replacing("join: open", with: "join: anonymous")
+            .replacing("activityIDAttribute: /orderId", with: "activityIDAttribute: /orderId\n        public: true")
+        let error = try #require(
+            try folder.error(
+                yaml,
+                [
+                    "APNS_KEY": folder.signingKey.pemRepresentation,
+                    "PROVIDER_SECRET": "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                    "TOKEN_KEYS": TokenKeyRing.fresh().text,
+                ]))
+        #expect(error.pointer == "/apps/0/activities/0/policy/join")
+        #expect(error.problem.hasPrefix("audience or open: a provider gives each person a state of their own"))
     }
 
     @Test func `every key of a full file reaches its setting`() throws {

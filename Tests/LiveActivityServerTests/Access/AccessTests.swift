@@ -49,6 +49,8 @@ private struct Access {
         "PUT /v1/devices/{device}/instances/{localID}": .phone(unknownDevice),
         "PUT /v1/devices/{device}/instances": .phone(unknownDevice),
         "DELETE /v1/devices/{device}": .phone(unknownDevice),
+        "GET /v1/activities/{activity}/join": Access(
+            scopes: [.backend], isForPhones: true, elsewhere: unknownActivity),
         "DELETE /v1/devices/{device}/credential": Access(scopes: [.backend, .admin], elsewhere: unknownDevice),
         "POST /v1/users/{user}/notifications": .backend(.status(200)),
         "POST /v1/users/{user}/refresh": .backend(.status(200)),
@@ -112,6 +114,10 @@ private struct Access {
         case .person, .phone: return row.isForPhones ? nil : (403, "scope_missing")
         case .otherPerson, .otherPhone:
             guard row.isForPhones else { return (403, "scope_missing") }
+            // The other phone is Ada's too, and she may join her own activity from there.
+            if route.path.description.hasSuffix("/join") {
+                return caller == .otherPhone ? nil : (404, "unknown_activity")
+            }
             // The body names the phone's person.
             if caller == .otherPerson, route.method == .put, route.path.description == "/v1/devices/{device}" {
                 return (403, "user_differs")

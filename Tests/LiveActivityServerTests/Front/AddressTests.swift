@@ -65,6 +65,27 @@ import Testing
         }
     }
 
+    @Test func `each address has an allowance of its own to join without a credential`() {
+        var limits = LiveActivityServer.Limits.unhurried
+        limits.joinsPerMinutePerAddress = 1
+        let admission = Admission(limits)
+        func isTaken(_ address: String, afterSeconds seconds: Int64 = 0) -> Bool {
+            let now = MonotonicTime(nanoseconds: seconds * 1_000_000_000)
+            do throws(Problem) {
+                try admission.countJoin(from: address, at: now)
+                return true
+            } catch {
+                #expect(error.code == .rateLimited && error.expected == "at most 1 calls a minute")
+                return false
+            }
+        }
+        #expect([isTaken("c0.0.2.7"), isTaken("c0.0.2.7"), isTaken("c0.0.2.7")] == [true, true, false])
+        // A few others may share its place in the table.
+        #expect((0..<100).filter { isTaken("c0.0.3.\($0)") }.count >= 95)
+        #expect(!isTaken("c0.0.2.7", afterSeconds: 59))
+        #expect(isTaken("c0.0.2.7", afterSeconds: 60))
+    }
+
     @Test(arguments: [
         ("192.0.2.7", "c0.0.2.7"), ("2001:db8:1:2::3", "20.1.d.b8.0.1.0.2"),
         ("2001:db8:1:2:ffff::", "20.1.d.b8.0.1.0.2"), ("::1", "0.0.0.0.0.0.0.0"),

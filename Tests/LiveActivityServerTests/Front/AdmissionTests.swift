@@ -35,6 +35,16 @@ import Testing
         #expect(taken >= 7 * 10 && taken <= 7 * 10 + 14)
     }
 
+    @Test func `twice as many at once as in a minute, then one in each of its parts`() {
+        let limiter = RateLimiter(perMinute: 30, places: 1000)
+        for _ in 0..<60 { #expect(limiter.take("a", at: Self.time(5000)) == nil) }
+        #expect(limiter.take("a", at: Self.time(5000)) == .seconds(2))
+        #expect(limiter.take("a", at: Self.time(7000)) == nil)
+        #expect(limiter.take("a", at: Self.time(7000)) == .seconds(2))
+        for _ in 0..<60 { #expect(limiter.take("a", at: Self.time(900_000)) == nil) }
+        #expect(limiter.take("a", at: Self.time(900_000)) != nil)
+    }
+
     @Test func `callers have allowances of their own, in a table that does not grow`() {
         let limiter = RateLimiter(perSecond: 1, places: 65_536)
         for _ in 0..<3 { _ = limiter.take("a", at: Self.time(1)) }

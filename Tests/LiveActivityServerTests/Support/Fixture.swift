@@ -191,6 +191,7 @@ extension LiveActivityServer.Limits {
         limits.requestsPerSecond = nil
         limits.requestsPerSecondPerDevice = nil
         limits.signInsPerSecond = nil
+        limits.joinsPerMinutePerAddress = nil
         return limits
     }()
 }
