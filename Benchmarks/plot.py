@@ -4,7 +4,8 @@
 usage: plot.py OUT.svg ROWS.json...
 
 Each file is an array of rows as a benchmark writes it with --json. Two kinds of rows can be drawn:
-- of `fanout`: processor time of the server per push, against the number of pushes
+- of `fanout`: processor time of the server per push, against the number of pushes; rows by channel are left out,
+  because they have no push for each phone
 - of `client`: processor time of each client per push
 """
 import json, math, sys
@@ -133,7 +134,7 @@ def main(arguments):
             raise Problem(f"{file}: {error}") from error
         if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
             raise Problem(f"{file}: it is not an array of rows, as a benchmark writes with --json")
-        rows += found
+        rows += [row for row in found if row.get("route") != "channel"]
     if not rows:
         raise Problem("there are no rows")
     if all({"server_cpu_us_per_push", "activities", "phones"} <= row.keys() for row in rows):

@@ -1,3 +1,4 @@
+public import APNSModel
 public import JSONText
 
 extension APNSSimulator {
@@ -18,6 +19,20 @@ extension APNSSimulator {
     /// - Throws: `unknownCrowd`.
     public func removeCrowd(_ name: String) throws(SimulatorError) {
         try engine.withWorld { world, _ throws(SimulatorError) in try world.removeCrowd(name) }
+    }
+
+    /// Makes the apps of members start a card on a broadcast channel, as apps do with `PushType.channel` (iOS 18).
+    ///
+    /// The card shows nothing before the first broadcast. A member that a start puts on a channel needs no such call.
+    ///
+    /// - Parameter members: Numbers of the members; `nil` means all.
+    /// - Throws: `unknownCrowd`; `badValue` for members that the crowd does not have.
+    public func startCards(
+        of name: String, on channel: ChannelID, members: Range<Int>? = nil
+    ) throws(SimulatorError) {
+        try engine.withWorld { world, _ throws(SimulatorError) in
+            try world.startCards(of: name, on: channel, members: members)
+        }
     }
 
     /// Returns the number of pushes that a crowd was sent, by their effect.

@@ -136,6 +136,10 @@ extension APNSSimulator {
         engine.withWorld { world, _ in world.receivedCount }
     }
 
+    /// Number of bytes that clients have sent since the start, after TLS: the HTTP/2 frames of pushes, broadcasts and
+    /// channel management, with their headers.
+    public var receivedBytes: Int { connections.receivedBytes }
+
     /// Returns the changes from now on, until the simulator stops or the reader leaves. A slow reader loses the oldest
     /// of 1,024 changes.
     public func changes(of phone: PhoneID? = nil) -> AsyncStream<SimulatorChange> {

@@ -97,6 +97,21 @@ struct CrowdControlTests {
     }
 
     @Test
+    func `the apps of members start cards on a channel, and what clients send is counted in bytes`() async throws {
+        try await withCrowd { control, sender in
+            let totals = try await control.json(
+                "POST", "crowd/c1/cards", ["channel": "abcd", "first": 5, "count": 3])
+            #expect(totals[try JSONPointer("/running")] == 3)
+            #expect(totals[try JSONPointer("/broadcasts")] == 0)
+            try await sender.push(1, 0)
+            // The preface and the settings of HTTP/2, headers with a provider token, and a body of about 100 bytes.
+            let view = try await control.json("GET", "simulator")
+            let bytes = view[try JSONPointer("/receivedBytes")]?.int ?? 0
+            #expect((200..<2000).contains(bytes), "\(bytes)")
+        }
+    }
+
+    @Test
     func `who waits for a crowd that is removed is told`() async throws {
         let simulator = try APNSSimulator()
         try simulator.addCrowd(
@@ -116,6 +131,11 @@ struct CrowdControlTests {
         .init("POST", "crowd/c1/wait", ["pushes": 1, "members": 1], "422", "bad-value"),
         .init("POST", "crowd/c1/wait", ["pushes": 1, "seconds": 9999], "422", "bad-value"),
         .init("POST", "crowd/c2/wait", ["pushes": 1], "404", "unknown-crowd"),
+        .init("POST", "crowd/c1/cards", ["channel": "no!"], "422", "bad-value"),
+        .init("POST", "crowd/c1/cards", ["channel": "abcd", "first": 1_000_000], "422", "bad-value"),
+        .init("POST", "crowd/c1/cards", ["channel": "abcd", "first": 999_999, "count": 2], "422", "bad-value"),
+        .init("POST", "crowd/c1/cards", ["channel": "abcd", "first": -1], "422", "bad-value"),
+        .init("POST", "crowd/c2/cards", ["channel": "abcd"], "404", "unknown-crowd"),
         .init("GET", "crowd/c2", nil, "404", "unknown-crowd"),
         .init("GET", "crowd/c1?state=5", nil, "422", "bad-value"),
         .init("GET", "crowd/c1/members/1000000", nil, "404", "unknown-phone"),

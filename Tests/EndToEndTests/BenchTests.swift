@@ -10,6 +10,7 @@ struct BenchTests {
     private static let figures = [
         "activities", "phones", "pushes", "seconds", "server_cpu_us_per_push", "peak_mb", "statements_per_push",
         "rows_per_push", "bytes_per_push", "commits", "registered_per_second", "database_mb", "start_seconds",
+        "apns_bytes", "store_bytes", "statements", "rows",
     ]
 
     @Test(arguments: [(1, 50), (50, 1)])
@@ -23,6 +24,25 @@ struct BenchTests {
         #expect(row["phones"]?.int == phones)
         #expect(row["pushes"]?.int == 50)
         for name in Self.figures { #expect((row[name]?.double ?? -1) > 0, "\(name)") }
+    }
+
+    @Test func `a change on channels is one broadcast for each activity, beside a push for each phone by token`()
+        async throws
+    {
+        let rows = try await rows(["fanout", "--activities", "2", "--phones", "60", "--channel"])
+        let routes = rows.compactMap(\.object)
+        try #require(routes.count == 2)
+        let (token, channel) = (routes[0], routes[1])
+        #expect(token["route"] == "token" && channel["route"] == "channel")
+        #expect(token["pushes"]?.int == 120 && token["broadcasts"]?.int == 0)
+        #expect(channel["pushes"]?.int == 0 && channel["broadcasts"]?.int == 2)
+        for name in ["seconds", "apns_bytes", "store_bytes", "statements", "rows", "commits", "database_mb"] {
+            #expect((channel[name]?.double ?? -1) > 0, "\(name)")
+        }
+        for name in ["apns_bytes", "rows"] {
+            let (dear, cheap) = (token[name]?.int ?? 0, channel[name]?.int ?? .max)
+            #expect(cheap < dear, "\(name): \(cheap) and \(dear)")
+        }
     }
 
     @Test func `phones get far fewer pushes than a state has changes, and the last of them`() async throws {

@@ -6,6 +6,8 @@ public struct Adventure: Sendable, Hashable {
     public let place: String
     /// The importance. Of several adventures on one phone the most important is on top.
     public let importance: Double?
+    /// `true` for a raid. Its audience is the guild, not only the heroes in it.
+    public let isRaid: Bool
     /// The heroes in the adventure.
     public private(set) var party: [Hero]
     /// The party's health, from 0 to 1.
@@ -14,11 +16,12 @@ public struct Adventure: Sendable, Hashable {
     public private(set) var story = "The adventure begins"
 
     /// Creates an adventure that has not begun.
-    public init(id: String, place: String, importance: Double? = nil, party: [Hero]) {
+    public init(id: String, place: String, importance: Double? = nil, party: [Hero], isRaid: Bool = false) {
         self.id = id
         self.place = place
         self.importance = importance
         self.party = party
+        self.isRaid = isRaid
     }
 
     /// The content state of the adventure's cards.

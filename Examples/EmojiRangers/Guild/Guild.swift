@@ -9,6 +9,8 @@ public struct Guild: Sendable {
 
     /// The age from which a state shows as out of date.
     public static let staleAfter = "15m"
+    /// The number of people that one call may add to an audience.
+    private static let page = 1000
 
     /// - Parameters:
     ///   - islet: The server's address, such as `http://127.0.0.1:8080`.
@@ -17,9 +19,25 @@ public struct Guild: Sendable {
         self.islet = IsletAPI(islet: islet, key: key)
     }
 
-    /// Shows the adventure on every phone of its heroes.
+    /// Shows the adventure on every phone of its heroes. A raid has no audience yet: see ``invite(_:to:)``.
     public func begin(_ adventure: Adventure) async throws -> IsletAPI.Answer {
         try await set(adventure, alert: nil)
+    }
+
+    /// Shows a raid to more players, however many. They stay its audience until it ends.
+    ///
+    /// The calls are the same for ten players and for a million. The server decides for each phone whether it gets the
+    /// states by a push of its own or shares a broadcast with others.
+    ///
+    /// - Returns: The first refusal, or the answer to the last call.
+    public func invite(_ players: [String], to raid: Adventure) async throws -> IsletAPI.Answer {
+        var answer = IsletAPI.Answer(status: 200, body: [:])
+        for start in stride(from: 0, to: players.count, by: Self.page) {
+            let page = players[start..<min(start + Self.page, players.count)].map { JSONValue.string($0) }
+            answer = try await islet.call(.POST, path(of: raid) + "/audience", ["add": .array(page)])
+            guard answer.isTaken else { break }
+        }
+        return answer
     }
 
     /// Reports an event to every phone. It can wait, unless a hero needs help at once.
@@ -77,9 +95,13 @@ public struct Guild: Sendable {
         var body: JSONObject = [
             "type": "Adventure", "state": try JSONValue(encoding: adventure.state),
             "attributes": ["adventureID": .string(name(of: adventure)), "place": .string(adventure.place)],
-            "audience": ["users": .array(adventure.party.map { .string($0.player) }), "devices": "all"],
             "priority": alert == nil ? "low" : "high", "staleAfter": .string(Self.staleAfter),
         ]
+        // An audience in this call would replace the guild of a raid.
+        if !adventure.isRaid {
+            let players = adventure.party.map { JSONValue.string($0.player) }
+            body["audience"] = ["users": .array(players), "devices": "all"]
+        }
         body["alert"] = alert
         body["relevance"] = adventure.importance.flatMap { JSONNumber($0) }.map(JSONValue.number)
         return try await islet.call(.PUT, path(of: adventure), .object(body))

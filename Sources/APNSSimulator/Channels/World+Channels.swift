@@ -136,6 +136,7 @@ extension World {
                 noteAtAPNs(.notStored, words, push.id, index, now)
             }
         }
+        deliver(broadcast: arrival, priority: accepted.priority, of: channel, owner, now: now)
     }
 
     /// Delivers to a phone that is online again the most recent message of each channel whose messages it missed.

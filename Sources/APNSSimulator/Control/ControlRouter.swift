@@ -12,7 +12,7 @@ internal import NIOCore
 /// The list has each route with its body and, after the arrow, its answer. The status is 200 unless the list names
 /// another.
 ///
-/// - `GET /v1/simulator` → `host`, `ports`, `now`, `aheadSeconds`, `phones`, `connections`, `received`
+/// - `GET /v1/simulator` → `host`, `ports`, `now`, `aheadSeconds`, `phones`, `connections`, `received`, `receivedBytes`
 /// - `GET /v1/ca.pem` → the certificate to trust, as PEM text
 /// - `POST /v1/keys`: `keyID?`, `teamID?`, `pem?`, `environments?`, `topics?`, `relatedKeyID?` → 201 `keyID`, `teamID`,
 ///   and without `pem` the new key's `p8`, which is shown only this once
@@ -32,6 +32,8 @@ internal import NIOCore
 /// - `GET /v1/crowd/{name}?state=` → the totals, and `holding`: `digest` and `members` of the 16 content states that
 ///   most members show, or of the one given as JSON
 /// - `GET /v1/crowd/{name}/members/{number}` → `accepted`, `isRunning`, `hasEnded`, `timestamp`, `digest`
+/// - `POST /v1/crowd/{name}/cards`: `channel`, `first?`, `count?` → the totals; the apps of these members (default:
+///   all) have started a card on the broadcast channel
 /// - `POST /v1/crowd/{name}/wait`: `pushes?`, `state?`, `members?`, `seconds?` → the totals, once that many pushes were
 ///   taken and that many members (default: all) show the state; 408 with the totals after `seconds` (default 60)
 /// - `DELETE /v1/crowd/{name}` → 204
@@ -228,7 +230,7 @@ struct ControlRouter: Sendable {
                 "host": .string(simulator.configuration.host), "ports": .object(ports),
                 "now": .string(simulator.now.description), "aheadSeconds": simulator.aheadSeconds,
                 "phones": .init(simulator.phones.count), "connections": .init(simulator.connectionCount),
-                "received": .init(simulator.receivedCount),
+                "received": .init(simulator.receivedCount), "receivedBytes": .init(simulator.receivedBytes),
             ]
         }
     }

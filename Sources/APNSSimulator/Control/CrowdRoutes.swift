@@ -40,6 +40,30 @@ struct CrowdWaitBody: Decodable {
     }
 }
 
+struct CrowdCardsBody: Decodable {
+    let channel: String
+    let first: Int?
+    let count: Int?
+
+    func channelID() throws(SimulatorError) -> ChannelID {
+        guard let id = ChannelID(channel) else {
+            throw SimulatorError(.badValue, "`channel` is not the id of a broadcast channel")
+        }
+        return id
+    }
+
+    /// Returns the numbers of the members that the body names.
+    ///
+    /// - Parameter total: Number of members of the crowd.
+    func members(of total: Int) throws(SimulatorError) -> Range<Int> {
+        let first = first ?? 0
+        guard (0..<total).contains(first), (1...(total - first)).contains(count ?? 1) else {
+            throw SimulatorError(.badValue, "the crowd has \(total) members: `first` and `count` name others")
+        }
+        return first..<(first + (count ?? total - first))
+    }
+}
+
 extension ControlRouter {
     func addCrowds(to router: Router<Context>) {
         router.post("v1/crowd") { request, _ in
@@ -65,6 +89,13 @@ extension ControlRouter {
                 throw SimulatorError(.unknownPhone, "a member is a number from 0")
             }
             return try reply(try simulator.crowdMember(member, of: name).view)
+        }
+        router.post("v1/crowd/:crowd/cards") { request, context in
+            let name = try context.parameters.require("crowd")
+            let body = try await body(CrowdCardsBody.self, of: request)
+            let members = try body.members(of: try simulator.crowdTotals(name).members)
+            try simulator.startCards(of: name, on: try body.channelID(), members: members)
+            return try reply(try simulator.crowdTotals(name).view(name: name))
         }
         router.post("v1/crowd/:crowd/wait") { request, context in
             let name = try context.parameters.require("crowd")
@@ -103,7 +134,7 @@ extension CrowdTotals {
             "acceptedByPriority": .object(priorities), "refused": .init(refused), "reached": .init(reached),
             "starts": .init(starts), "secondCards": .init(secondCards), "updates": .init(updates),
             "ends": .init(ends), "staleIgnored": .init(staleIgnored), "dropped": .init(dropped),
-            "notifications": .init(notifications), "running": .init(running),
+            "notifications": .init(notifications), "broadcasts": .init(broadcasts), "running": .init(running),
         ]
     }
 }

@@ -10,6 +10,8 @@ struct CrowdPush: Sendable {
     var state: ContentDigest?
     /// `true` if a start has everything that a phone needs for a card.
     var canStart = false
+    /// Channel of the card that a start makes; `nil` for a card with an update token.
+    var channel: ChannelID?
 }
 
 /// The condition of a wait: a number of pushes, and members that show a state. If both are given, both must hold.
@@ -19,7 +21,7 @@ struct CrowdWait: Sendable {
     var members = 0
 }
 
-/// The members of a crowd, as flat arrays of 17 bytes for each member. Pure.
+/// The members of a crowd, as flat arrays of 17 bytes for each member, and 4 more once a member is on a channel. Pure.
 struct Crowd: Sendable {
     private struct Flags: OptionSet {
         let rawValue: UInt8
@@ -45,6 +47,11 @@ struct Crowd: Sendable {
     private(set) var states: [UInt64]
     private var counts: [UInt32]
     private var flags: [Flags]
+    /// Number of the channel of each member's card; 0 for a card with an update token. Empty before the first card on a
+    /// channel.
+    private var subscriptions: [UInt32] = []
+    /// Numbers of the channels that cards have been on, from 1.
+    private var channels: [ChannelID: UInt32] = [:]
     private var waits: [Waiting] = []
 
     /// Maximum number of waits at once.
@@ -89,8 +96,9 @@ struct Crowd: Sendable {
         switch (push.kind, push.event) {
         case (.device, _): totals.notifications += 1
         case (.pushToStart, "start"): start(push, member)
-        case (.update, "update"): update(push, member)
-        case (.update, "end"): end(push, member)
+        // A card on a channel has no update token.
+        case (.update, "update") where !isSubscribed(member): update(push, member)
+        case (.update, "end") where !isSubscribed(member): end(push, member)
         case (.pushToStart, _), (.update, _): totals.dropped += 1
         }
     }
@@ -107,6 +115,7 @@ struct Crowd: Sendable {
             return
         }
         run(member)
+        subscribe(member, to: push.channel.map { number(of: $0) } ?? 0)
         show(state, timestamp, member)
     }
 
@@ -151,6 +160,49 @@ struct Crowd: Sendable {
             if waits[index].wait.state?.word == old { waits[index].holding -= 1 }
             if waits[index].wait.state == state { waits[index].holding += 1 }
         }
+    }
+
+    // MARK: Channels
+
+    /// Makes the apps of these members start a card on the channel. It shows nothing before its first broadcast.
+    mutating func startCards(_ members: Range<Int>, on channel: ChannelID) {
+        let number = number(of: channel)
+        for member in members {
+            run(member)
+            subscribe(member, to: number)
+        }
+    }
+
+    /// Applies a broadcast to the members whose card runs on the channel, and returns the waits that are over.
+    mutating func receive(broadcast push: CrowdPush, of channel: ChannelID) -> [Int] {
+        guard let number = channels[channel] else { return [] }
+        totals.broadcasts += 1
+        for member in subscriptions.indices where subscriptions[member] == number && flags[member] == .started {
+            switch push.event {
+            case "update": update(push, member)
+            case "end": end(push, member)
+            default: totals.dropped += 1
+            }
+        }
+        return takeOver()
+    }
+
+    private func isSubscribed(_ member: Int) -> Bool { !subscriptions.isEmpty && subscriptions[member] != 0 }
+
+    private mutating func subscribe(_ member: Int, to number: UInt32) {
+        if subscriptions.isEmpty {
+            guard number != 0 else { return }
+            subscriptions = Array(repeating: 0, count: specification.count)
+        }
+        subscriptions[member] = number
+    }
+
+    /// Returns the number of a channel, which is a new one for a channel that no card was on before.
+    private mutating func number(of channel: ChannelID) -> UInt32 {
+        if let known = channels[channel] { return known }
+        let number = UInt32(channels.count + 1)
+        channels[channel] = number
+        return number
     }
 
     // MARK: Waits

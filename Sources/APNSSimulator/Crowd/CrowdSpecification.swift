@@ -5,6 +5,9 @@ public import APNSModel
 /// A member treats a push as a phone does, as far as that is cheap. It has one card or none, with the newest content
 /// state and its timestamp. It has no app of its own, reports nothing and is always online. Budgets and settings never
 /// restrict it.
+///
+/// A start with `input-push-channel` puts the member's card on that broadcast channel, as on iOS 18. The card then has
+/// no update token, and broadcasts change it.
 public struct CrowdSpecification: Sendable, Hashable {
     /// The name: 1 to 128 letters, digits, `-`, `_`, `.` or `:`. The tokens are derived from it, see ``CrowdTokens``.
     public var name: String
@@ -53,6 +56,9 @@ public struct CrowdTotals: Sendable, Hashable {
     public internal(set) var dropped = 0
     /// Pushes to device tokens.
     public internal(set) var notifications = 0
+    /// Broadcasts to channels that cards of members have been on. Each counts once, and every card that it changes
+    /// counts in `updates` or `ends`.
+    public internal(set) var broadcasts = 0
     /// Members whose card runs now.
     public internal(set) var running = 0
 

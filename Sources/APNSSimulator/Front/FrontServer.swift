@@ -9,6 +9,7 @@ internal import Synchronization
 /// The open connections of a simulator, which receive commands and can be closed.
 final class FrontConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private let bytes = Atomic<Int>(0)
 
     /// Maximum number of connections. Further ones are closed when they open.
     static let capacity = 4096
@@ -29,6 +30,11 @@ final class FrontConnections: Sendable {
 
     var count: Int { channels.withLock { $0.count } }
 
+    /// Number of bytes that all connections have received, after TLS.
+    var receivedBytes: Int { bytes.load(ordering: .relaxed) }
+
+    func receive(_ count: Int) { bytes.wrappingAdd(count, ordering: .relaxed) }
+
     func tell(_ command: FrontCommand) {
         for channel in channels.withLock({ Array($0.values) }) {
             channel.triggerUserOutboundEvent(command, promise: nil)
@@ -39,6 +45,22 @@ final class FrontConnections: Sendable {
         for channel in channels.withLock({ Array($0.values) }) {
             try? await channel.close()
         }
+    }
+}
+
+/// Counts the bytes of a connection, which it passes on unchanged.
+private final class FrontByteCount: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let connections: FrontConnections
+
+    init(_ connections: FrontConnections) {
+        self.connections = connections
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        connections.receive(unwrapInboundIn(data).readableBytes)
+        context.fireChannelRead(data)
     }
 }
 
@@ -64,7 +86,7 @@ struct FrontServer: Sendable {
                     try pipeline.addHandler(NIOSSLServerHandler(context: tls))
                     try pipeline.addHandler(
                         ApplicationProtocolNegotiationHandler { result, channel in
-                            Self.begin(result, channel, engine, settings)
+                            Self.begin(result, channel, engine, connections, settings)
                         })
                 }
             }
@@ -72,7 +94,8 @@ struct FrontServer: Sendable {
     }
 
     private static func begin(
-        _ result: ALPNResult, _ channel: any Channel, _ engine: Engine, _ settings: FrontConnection.Settings
+        _ result: ALPNResult, _ channel: any Channel, _ engine: Engine, _ connections: FrontConnections,
+        _ settings: FrontConnection.Settings
     ) -> EventLoopFuture<Void> {
         guard case .negotiated("h2") = result else { return channel.close() }
         return channel.eventLoop.makeCompletedFuture {
@@ -86,6 +109,7 @@ struct FrontServer: Sendable {
             streams.streamResetFrameRateLimit.maximumCount = 1_000_000
             streams.streamErrorRateLimit.maximumCount = 1_000_000
             let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(FrontByteCount(connections))
             try pipeline.addHandler(
                 NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: streams))
             try pipeline.addHandler(FrontConnection(engine: engine, settings: settings))

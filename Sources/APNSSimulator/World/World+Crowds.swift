@@ -47,25 +47,62 @@ extension World {
         crowds[name]?.removeWait(number)
     }
 
+    /// Makes the apps of members start a card on a channel. `nil` means all members.
+    mutating func startCards(
+        of name: String, on channel: ChannelID, members: Range<Int>?
+    ) throws(SimulatorError) {
+        let count = try crowd(name).specification.count
+        let members = members ?? 0..<count
+        guard members.lowerBound >= 0, members.upperBound <= count else {
+            throw SimulatorError(.badValue, "the crowd `\(name)` has \(count) members")
+        }
+        crowds[name]?.startCards(members, on: channel)
+    }
+
     // MARK: Pushes
 
     mutating func deliver(
         _ arrival: PushArrival, priority: Int, to member: Int, of entry: CrowdDirectory.Entry, now: UnixTime
     ) {
         let aps = arrival.body?["aps"]?.object ?? [:]
-        var push = CrowdPush(kind: entry.kind, event: aps["event"]?.string, priority: priority)
+        var push = Self.push(arrival, aps, entry.kind, priority: priority, now: now)
+        if push.event == "start" {
+            push.canStart =
+                aps["attributes"]?.object != nil && ShownAlert(activity: aps, at: now) != nil
+                && aps["attributes-type"]?.string == crowds[entry.crowd]?.specification.attributesType
+            push.channel = aps["input-push-channel"]?.string.flatMap { ChannelID($0) }
+        }
+        let over = crowds[entry.crowd]?.receive(push, member: member) ?? []
+        if !over.isEmpty { effects += over.map { .waitOver($0) } }
+    }
+
+    /// Delivers a broadcast to the members whose card is on the channel.
+    mutating func deliver(
+        broadcast arrival: PushArrival, priority: Int, of channel: ChannelID, _ owner: ChannelStore.Owner, now: UnixTime
+    ) {
+        guard !crowds.isEmpty else { return }
+        let aps = arrival.body?["aps"]?.object ?? [:]
+        let push = Self.push(arrival, aps, .update, priority: priority, now: now)
+        for name in crowds.keys.sorted() {
+            guard let specification = crowds[name]?.specification, specification.bundleID == owner.bundleID,
+                specification.environment == owner.environment
+            else { continue }
+            let over = crowds[name]?.receive(broadcast: push, of: channel) ?? []
+            if !over.isEmpty { effects += over.map { .waitOver($0) } }
+        }
+    }
+
+    /// Returns what matters of a push to members, without what only a start has.
+    private static func push(
+        _ arrival: PushArrival, _ aps: JSONObject, _ kind: CrowdTokens.Kind, priority: Int, now: UnixTime
+    ) -> CrowdPush {
+        var push = CrowdPush(kind: kind, event: aps["event"]?.string, priority: priority)
         if let seconds = aps["timestamp"]?.double, (0...Double(UInt32.max)).contains(seconds),
             UnixTime(seconds: Int64(seconds)) <= now + DeviceLimits().timestampAhead
         {
             push.timestamp = UInt32(seconds)
         }
         push.state = arrival.stateDigest ?? aps["content-state"]?.object.map { ContentDigest($0) }
-        if push.event == "start" {
-            push.canStart =
-                aps["attributes"]?.object != nil && ShownAlert(activity: aps, at: now) != nil
-                && aps["attributes-type"]?.string == crowds[entry.crowd]?.specification.attributesType
-        }
-        let over = crowds[entry.crowd]?.receive(push, member: member) ?? []
-        if !over.isEmpty { effects += over.map { .waitOver($0) } }
+        return push
     }
 }

@@ -114,6 +114,13 @@ import Testing
         (["config"], ["check", "reference"]), (["config", "check"], ["--config"]),
         (["contract"], ["check"]), (["contract", "check"], ["<contract>", "--state", "--attributes"]),
         (["doctor"], ["--config", "--app", "--environment", "--offline", "--json"]),
+        (
+            ["bench", "fanout"],
+            [
+                "--activities", "--phones", "--million", "--channel", "--storage", "--streams", "--json",
+                "--directory", "--limit", "--keep",
+            ]
+        ),
         (["backup"], ["--config", "<target>", "--overwrite"]),
         (["restore"], ["--config", "<source>", "--starts-are-known"]),
         (

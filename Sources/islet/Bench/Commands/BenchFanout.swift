@@ -9,7 +9,9 @@ struct BenchFanout: AsyncParsableCommand {
         discussion: """
             Without --activities and --phones: 1 activity of 100,000 phones, and 100,000 activities of one phone each. \
             The pushes are updates of live cards at low priority. With --storage each row is run a second time, with \
-            the server on PostgreSQL. Its processes' time is not the server's, and not in the figures.
+            the server on PostgreSQL. Its processes' time is not the server's, and not in the figures. With --channel \
+            each row is run a second time, with all cards of an activity on a broadcast channel. The row of 100,000 \
+            activities is left out then, because an app has 10,000 channels.
             """)
 
     @OptionGroup var options: BenchOptions
@@ -18,10 +20,14 @@ struct BenchFanout: AsyncParsableCommand {
     @Option(help: "The number of phones of each activity.") var phones: Int?
     @Flag(help: "Adds a row of 1 activity with 1,000,000 phones.") var million = false
 
+    @Flag(help: "Runs each row a second time, with the cards on broadcast channels.") var channel = false
+
     @Option(help: "A PostgreSQL database such as postgres://islet@localhost/postgres; the rows get ones beside it.")
     var storage: String?
 
     private static let maximumPhones = 1_000_000
+    /// Maximum number of activities with a channel each. Their channels are asked for one after the other.
+    private static let maximumChannels = 1000
 
     func validate() throws {
         if let storage, !DatabaseLocation.isURL(storage) {
@@ -32,33 +38,46 @@ struct BenchFanout: AsyncParsableCommand {
                 row.activities.multipliedReportingOverflow(by: row.phones).partialValue <= Self.maximumPhones,
                 row.activities <= Self.maximumPhones, row.phones <= Self.maximumPhones
             else { throw ValidationError("--activities times --phones is 1 to \(Self.maximumPhones)") }
+            guard !channel || row.activities <= Self.maximumChannels else {
+                throw ValidationError("--channel takes 1 to \(Self.maximumChannels) activities, not \(row.activities)")
+            }
         }
     }
 
     private var rows: [(activities: Int, phones: Int)] {
         if activities != nil || phones != nil { return [(activities ?? 1, phones ?? 1)] }
-        return [(1, 100_000), (100_000, 1)] + (million ? [(1, 1_000_000)] : [])
+        var standard = [(activities: 1, phones: 100_000)]
+        if !channel { standard.append((activities: 100_000, phones: 1)) }
+        if million { standard.append((activities: 1, phones: 1_000_000)) }
+        return standard
     }
 
     func run() async throws {
         var figures: [FanoutRow] = []
         let servers = [nil] + (storage.map { [DatabaseLocation($0)] } ?? [])
+        let routes: [FanoutRoute] = channel ? [.token, .channel] : [.token]
         for row in rows {
             for server in servers {
-                Progress.say("\(row.activities) × \(row.phones)\(server.map { " on \($0)" } ?? "")")
-                let streams = streams.streams
-                figures.append(
-                    try await BenchStage.with(options, on: server) { bench in
-                        let population = Population(activities: row.activities, phones: row.phones)
-                        let fanout = Fanout(bench: bench, population: population, streams: streams)
-                        let registration = try await fanout.register()
-                        var figures = FanoutRow(population, registration, try await fanout.change(row.activities))
-                        figures.storage = server == nil ? "sqlite" : "postgresql"
-                        return figures
-                    })
+                for route in routes {
+                    let population = Population(activities: row.activities, phones: row.phones, route: route)
+                    figures.append(try await measure(population, on: server))
+                }
             }
         }
         try BenchReport.publish(figures, to: options.json)
+    }
+
+    private func measure(_ population: Population, on server: DatabaseLocation?) async throws -> FanoutRow {
+        let place = server.map { " on \($0)" } ?? ""
+        Progress.say("\(population.activities) × \(population.phones) by \(population.route.rawValue)\(place)")
+        let streams = streams.streams
+        return try await BenchStage.with(options, on: server, play: population.route.play) { bench in
+            let fanout = Fanout(bench: bench, population: population, streams: streams)
+            let registration = try await fanout.register()
+            var figures = FanoutRow(population, registration, try await fanout.change(population.activities))
+            figures.storage = server == nil ? "sqlite" : "postgresql"
+            return figures
+        }
     }
 }
 

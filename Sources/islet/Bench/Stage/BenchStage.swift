@@ -23,18 +23,20 @@ struct BenchStage: Sendable {
 
     /// Starts everything in a new folder and runs the body. Then stops and removes everything, also after an error.
     ///
-    /// - Parameter server: A PostgreSQL database, beside which one for the body is made; `nil` for a SQLite file.
+    /// - Parameters:
+    ///   - server: A PostgreSQL database, beside which one for the body is made; `nil` for a SQLite file.
+    ///   - play: The play whose app is on the phones and in the configuration.
     static func with<Value: Sendable>(
-        _ options: BenchOptions, on server: DatabaseLocation?,
+        _ options: BenchOptions, on server: DatabaseLocation?, play: any Play = OrderPlay(),
         _ body: @escaping @Sendable (BenchStage) async throws -> Value
     ) async throws -> Value {
-        guard let server else { return try await with(options, body) }
-        return try await server.withScratch { try await with(options, database: $0, body) }
+        guard let server else { return try await with(options, play: play, body) }
+        return try await server.withScratch { try await with(options, database: $0, play: play, body) }
     }
 
     /// Starts everything as above, on a SQLite file or on an empty database.
     static func with<Value: Sendable>(
-        _ options: BenchOptions, database: DatabaseLocation? = nil,
+        _ options: BenchOptions, database: DatabaseLocation? = nil, play: any Play = OrderPlay(),
         _ body: @escaping @Sendable (BenchStage) async throws -> Value
     ) async throws -> Value {
         try await options.withFolder { folder in
@@ -47,7 +49,7 @@ struct BenchStage: Sendable {
                 ]
             }
             let stage = try await DemoStage(
-                directory: folder, startGrace: "0s", executable: executable, surroundings: surroundings)
+                directory: folder, startGrace: "0s", executable: executable, play: play, surroundings: surroundings)
             let calls = LoadCaller(stage.isletAddress, key: stage.key)
             let bench = BenchStage(
                 stage: stage, calls: calls, crowd: CrowdCalls(control: stage.control),
@@ -94,6 +96,11 @@ struct BenchStage: Sendable {
             let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
             return sum + (size ?? 0)
         }
+    }
+
+    /// Number of bytes that the server has sent to APNs since the simulator's start: HTTP/2 frames, without TLS.
+    func bytesToAPNs() async throws -> Int {
+        try await stage.control.call(.GET, "/v1/simulator").object?["receivedBytes"]?.int ?? 0
     }
 
     /// Waits until the server is idle and has settled everything that it had accepted.

@@ -5,6 +5,7 @@ struct Population: Sendable {
     let activities: Int
     /// Number of phones per activity.
     let phones: Int
+    var route = FanoutRoute.token
     var total: Int { activities * phones }
 
     func activity(_ index: Int) -> String { "order-\(index)" }
@@ -41,19 +42,34 @@ struct Population: Sendable {
 
     /// Returns a call that registers a phone with its own person.
     func device(_ phone: Int) -> APICall {
-        APICall(
+        let channels = route == .channel ? #","channels":true"# : ""
+        return APICall(
             "/v1/devices/phone-\(phone)",
-            #"{"user":"user-\#(phone)","osVersion":"18.1","environment":"sandbox","activitiesEnabled":true}"#)
+            #"{"user":"user-\#(phone)","osVersion":"18.1","environment":"sandbox","activitiesEnabled":true"#
+                + channels + "}")
     }
 
     /// Returns a call that reports a card that the app started itself. It shows the state of the step, so no push is
     /// due.
-    func card(_ phone: Int, step: Int) -> APICall {
-        APICall(
+    ///
+    /// - Parameter channel: Broadcast channel of the card; `nil` for a card with an update token.
+    func card(_ phone: Int, step: Int, on channel: String? = nil) -> APICall {
+        let way = channel.map { #""channel":"\#($0)""# } ?? #""token":"\#(CrowdCalls.token(of: phone))""#
+        return APICall(
             "/v1/devices/phone-\(phone)/instances/card-\(phone)",
             #"{"type":"OrderTracking","activity":"\#(activity(phone / phones))","state":"active","#
-                + #""token":"\#(CrowdCalls.token(of: phone))","contentState":\#(Self.state(step))}"#)
+                + way + #","contentState":\#(Self.state(step))}"#)
     }
+
+    /// Returns a call by which the first phone of an activity announces its card.
+    func announcement(_ index: Int) -> APICall {
+        let phone = firstPhone(of: index)
+        return APICall(
+            "/v1/devices/phone-\(phone)/instances/card-\(phone)",
+            #"{"type":"OrderTracking","activity":"\#(activity(index))","state":"requesting"}"#)
+    }
+
+    func firstPhone(of index: Int) -> Int { index * phones }
 }
 
 /// One `PUT` call of the API.

@@ -6,19 +6,22 @@ import LiveActivityAPI
 
 extension AdventureAttributes: SimulatedActivityAttributes {}
 
-/// An adventure of several heroes, who join and leave while it runs.
+/// An adventure of several heroes, who join and leave while it runs, and a raid that a whole guild watches.
 struct EmojiRangersPlay: Play {
     static let name = "emoji-rangers"
-    static let summary = "heroes share an adventure, join and leave while it runs"
+    static let summary = "heroes share an adventure, join and leave while it runs, and a guild watches a raid"
     static let app = ExampleApp(
         bundleID: "com.example.rangers",
         types: [
             ExampleType(
                 name: "Adventure", installed: InstalledActivityType(AdventureAttributes.self),
                 contract: AdventureAttributes.contract,
-                keys: ["activityIDAttribute: /adventureID"],
+                // Everybody may see every adventure, so one broadcast may carry what a guild sees. A party of a few
+                // heroes gets pushes all the same.
+                keys: ["activityIDAttribute: /adventureID", "public: true"],
                 policy: [
-                    #"startAlert: {title: {locKey: "An adventure begins!"}, body: "Your party waits for you"}"#
+                    #"startAlert: {title: {locKey: "An adventure begins!"}, body: "Your party waits for you"}"#,
+                    "delivery: auto",
                 ],
                 view: [
                     #"title: "{/place}""#, #"subtitle: "{/eventDescription}""#, #"progress: /currentHealthLevel"#,
@@ -64,6 +67,7 @@ struct EmojiRangersPlay: Play {
         try await leftBehind(cave, stage)
         try await secondAdventure(guild, &cave, stage)
         try await explain(guild, cave, stage)
+        try await raid(guild, cave, stage)
     }
 
     static func lines(of card: JSONObject) -> [String] {
@@ -135,5 +139,108 @@ struct EmojiRangersPlay: Play {
         var expected = nobody
         for phone in phones { expected[phone] = try .card(adventure.state, life, alert: alert) }
         return expected
+    }
+}
+
+// MARK: - The guild
+
+extension EmojiRangersPlay {
+    /// Number of light phones with iOS 18 that watch the raid, beside a whole one. A whole one makes several calls by
+    /// itself, so thousands would slow the demo down.
+    private static let watchers = 4999
+    /// Number of phones that watch it with a system that knows no broadcasts.
+    private static let veterans = 10
+    /// Maximum time until every watcher shows a state.
+    private static let limit = Duration.seconds(120)
+
+    /// Plays a raid that thousands of phones watch. One change of it is one broadcast, and a push for each old phone.
+    private func raid(_ guild: Guild, _ cave: Adventure, _ stage: PlayStage) async throws {
+        let crowd = CrowdCalls(
+            control: stage.control, name: "guild", bundleID: Self.app.bundleID,
+            attributesType: String(describing: AdventureAttributes.self))
+        try await crowd.make(Self.watchers)
+        try await register(stage)
+        stage.line("\nA guild: \(Self.watchers + 1) phones with iOS 18, and \(Self.veterans) with iOS 17.4.")
+        try await stage.addPhone("dora", "one of \(Self.watchers + 1)")
+        let old = try await stage.addPhones("veteran", count: Self.veterans, "iOS 17.4", ["iOS": "17.4"])
+
+        var raid = Adventure(id: "raid", place: "the volcano", party: [Self.panda, Self.egg], isRaid: true)
+        try await say("Two heroes enter the volcano", try await guild.begin(raid), stage)
+        let players = (0..<Self.watchers).map { "watcher-\($0)" } + ["dora"] + old
+        try await say("The whole guild watches", try await guild.invite(players, to: raid), stage)
+        try await show(raid, crowd, old, cave, stage)
+        for phone in ["dora"] + old { try await stage.registers(phone) }
+
+        let before = try await Sent(crowd, stage)
+        try await say(
+            "Power Panda finds a key", try await guild.report(.found("a key", by: Self.panda), in: &raid), stage)
+        try await show(raid, crowd, old, cave, stage)
+        let now = try await Sent(crowd, stage)
+        let (broadcasts, single) = (now.broadcasts - before.broadcasts, try await now.updates(since: before, stage))
+        stage.line("APNs took \(broadcasts) broadcast and \(single) pushes for \(players.count) lock screens.")
+        guard broadcasts == 1, single == old.count, now.starts == before.starts else {
+            throw DemoFailure("one broadcast and \(old.count) pushes were due")
+        }
+
+        let end = try await guild.end(&raid, saying: "The volcano sleeps!", .after("30m"))
+        try await say("The volcano sleeps", end, stage)
+        try await show(raid, crowd, old, cave, stage, "ended")
+        let running = try await crowd.totals().running
+        guard running == 0 else { throw DemoFailure("\(running) cards of the guild still run") }
+    }
+
+    /// Registers the watchers' phones with their push-to-start tokens, as their apps would.
+    private func register(_ stage: PlayStage) async throws {
+        let calls = LoadCaller(stage.isletAddress, key: stage.key)
+        defer { calls.close() }
+        try await calls.make(Self.watchers, streams: 2) { number in
+            APICall(
+                "/v1/devices/watcher-\(number)",
+                #"{"user":"watcher-\#(number)","osVersion":"18.2","environment":"sandbox","activitiesEnabled":true,"#
+                    + #""channels":true}"#)
+        }
+        let tokens = CrowdTokens(crowd: "guild", kind: .pushToStart)
+        try await calls.make(Self.watchers, streams: 2) { number in
+            APICall(
+                "/v1/devices/watcher-\(number)/push-to-start-tokens/Adventure",
+                #"{"token":"\#(tokens.hex(of: number))"}"#)
+        }
+    }
+
+    /// Waits until every phone of the guild shows the raid, and every other phone what it showed before.
+    private func show(
+        _ raid: Adventure, _ crowd: CrowdCalls, _ old: [String], _ cave: Adventure, _ stage: PlayStage,
+        _ life: String = "active"
+    ) async throws {
+        let state = try JSONValue(encoding: raid.state).text
+        try await Waiting.until("each of \(Self.watchers) phones shows the raid", within: Self.limit) {
+            try await crowd.members(holding: state) == Self.watchers
+        }
+        var expected = try Self.showing(cave, on: ["alice", "alice-2", "carol"], "ended")
+        for phone in ["dora"] + old { expected[phone] = try .card(raid.state, life) }
+        try await stage.expect(expected)
+        stage.line("  … and so do \(Self.watchers + old.count - 1) more phones")
+    }
+
+    /// What APNs has taken so far.
+    private struct Sent {
+        let broadcasts: Int
+        /// Pushes to single watchers, each of which started a card.
+        let starts: Int
+        /// Number of the last push or broadcast.
+        let last: Int
+
+        init(_ crowd: CrowdCalls, _ stage: PlayStage) async throws {
+            let totals = try await crowd.totals()
+            broadcasts = totals.broadcasts
+            starts = totals.accepted
+            last = try await stage.control.call(.GET, "/v1/simulator").object?["received"]?.int ?? 0
+        }
+
+        /// Returns the number of pushes to whole phones since then.
+        func updates(since before: Sent, _ stage: PlayStage) async throws -> Int {
+            let pushes = try await stage.control.call(.GET, "/v1/pushes?after=\(before.last)")
+            return pushes.object?["pushes"]?.array?.count { $0.object?["phone"]?.string != nil } ?? 0
+        }
     }
 }

@@ -15,6 +15,7 @@ final class PlayStage: Sendable {
     /// Phones in the order in which they were added, with their last drawings.
     private struct Cast {
         var names: [String] = []
+        /// Notes on the phones that are drawn.
         var notes: [String: String] = [:]
         var drawn: [String: [String]] = [:]
     }
@@ -57,6 +58,26 @@ final class PlayStage: Sendable {
             $0.notes[name] = note
         }
         try await registers(name)
+    }
+
+    /// Creates several phones, and waits until their apps have registered. All are checked, and the first one is drawn.
+    ///
+    /// - Parameters:
+    ///   - name: Start of the ids, which end with `-1`, `-2` and so on, and of the users.
+    ///   - count: Number of phones, at least 2.
+    ///   - note: Special feature of the phones, for the drawings.
+    /// - Returns: The ids.
+    func addPhones(_ name: String, count: Int, _ note: String, _ more: JSONObject = [:]) async throws -> [String] {
+        var all = more
+        all["count"] = .number(JSONNumber(count))
+        try await stage.addPhone(name, all)
+        let ids = (1...count).map { "\(name)-\($0)" }
+        cast.withLock {
+            $0.names += ids
+            $0.notes[ids[0]] = note
+        }
+        for id in ids { try await registers(id) }
+        return ids
     }
 
     /// Performs a person's or an app's action on a phone, by the simulator's control API.
@@ -128,8 +149,8 @@ final class PlayStage: Sendable {
 
     private func draw(_ names: [String]) async throws {
         for name in names {
+            guard let note = cast.withLock({ $0.notes[name] }) else { continue }
             let screen = try await stage.lockScreen(of: name)
-            let note = cast.withLock { $0.notes[name] ?? "" }
             let picture = LockScreenPicture.lines(of: name, note, screen) { play.lines(of: $0) }
             let isNew = cast.withLock {
                 guard $0.drawn[name] != picture else { return false }
