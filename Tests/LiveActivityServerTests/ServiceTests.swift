@@ -13,7 +13,7 @@ import Synchronization
 import Testing
 
 /// A store in which every call fails with the same error.
-private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, WebhookStore {
+private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, WebhookStore, ChannelStore {
     let error: StorageError
     let knownKey: APIKeyRecord?
 
@@ -49,6 +49,8 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     func preview<C: Command>(
         _ command: C, of: ActivityID, in: BundleID, phones: [PhoneStretch]
     ) async throws(StorageError) -> Result<Preview<C.Reply>, Refusal> { throw error }
+    var channelWakeUps: AsyncStream<Void> { AsyncStream { $0.finish() } }
+    func nextChannelAt() async throws(StorageError) -> UnixTime? { throw error }
     func insertKey(_ key: APIKeyRecord) async throws(StorageError) { throw error }
     func key(_ id: String) async throws(StorageError) -> APIKeyRecord? {
         guard let knownKey else { throw error }

@@ -115,7 +115,7 @@ extension World {
             id: id, use: .channel(accepted.channel.id), type: .liveactivity, priority: accepted.priority,
             body: arrival.body ?? [:], collapseID: nil)
         return Broadcast(
-            push: push, channel: accepted.channel.id, owner: owner, storedUntil: accepted.storedUntil,
+            arrival: arrival, push: push, channel: accepted.channel.id, owner: owner, storedUntil: accepted.storedUntil,
             number: broadcastCount)
     }
 
@@ -136,7 +136,7 @@ extension World {
                 noteAtAPNs(.notStored, words, push.id, index, now)
             }
         }
-        deliver(broadcast: arrival, priority: accepted.priority, of: channel, owner, now: now)
+        deliver(broadcast: broadcast.arrival, priority: push.priority, of: channel, broadcast.owner, now: now)
     }
 
     /// Delivers to a phone that is online again the most recent message of each channel whose messages it missed.
@@ -168,6 +168,7 @@ extension World {
 
 /// A broadcast that APNs has accepted, on its way to the phones.
 struct Broadcast: Sendable {
+    let arrival: PushArrival
     let push: DevicePush
     let channel: ChannelID
     let owner: ChannelStore.Owner

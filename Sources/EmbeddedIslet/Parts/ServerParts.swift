@@ -215,7 +215,10 @@ package struct ServerParts: Sendable {
         serving.version = version
         serving.traces = traces
         let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
-        serving.delivery = DeliverySources(routes: { dispatcher.troubledRoutes }, connections: readings)
+        let channels = channels(store, client, node, registry)
+        serving.delivery = DeliverySources(
+            routes: { dispatcher.troubledRoutes.merging(channels.troubledRoutes) { first, _ in first } },
+            connections: readings)
         var sources = MetricsSources(
             registry: registry, version: version, startedAt: time.wall(), connections: readings)
         sources.isServed = metrics
@@ -245,7 +248,7 @@ package struct ServerParts: Sendable {
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
         // It also ends and deletes channels of types that take none any more.
-        timed.append(channels(store, client, node))
+        timed.append(channels)
         let webhookService = WebhookService(
             store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
             metrics: WebhookMetrics(factory: registry), logger: logger)
@@ -261,10 +264,12 @@ package struct ServerParts: Sendable {
     }
 
     /// Returns the loop of broadcast channels.
-    private func channels(_ store: SQLStore, _ client: APNSClient, _ node: Int64) -> ChannelService {
+    private func channels(
+        _ store: SQLStore, _ client: APNSClient, _ node: Int64, _ registry: MetricsRegistry
+    ) -> ChannelService {
         ChannelService(
             store: store, sender: client, apps: apps, time: time, node: node, dice: dice, limits: channelLimits,
-            faultPoints: faultPoints, logger: logger)
+            faultPoints: faultPoints, metrics: ChannelMetrics(factory: registry), logger: logger)
     }
 
     /// Service that reloads changed certificate files; `nil` without certificates.

@@ -25,6 +25,8 @@ package struct ClaimChannels: Command {
         package var sought: Set<PushRoute> = []
         /// Number of operations that a process had abandoned.
         package var rescued = 0
+        /// The gates after the claim, with the probes it took and the routes it held back.
+        package var gates = ChannelGates()
         /// `true` if the claim changed something, so that another may find more.
         package var hasMovedOn = false
 
@@ -37,6 +39,8 @@ package struct ClaimChannels: Command {
     package static let unconfiguredPause = Duration.seconds(3600)
     /// Time after which a channel that waits for the list of its route is looked at again. The list comes before.
     package static let listingPause = Duration.seconds(60)
+    /// Shortest wait of an operation that a circuit holds back. Each look writes the channel's row.
+    package static let heldPause = Duration.seconds(10)
     /// Number of an app's 10,000 channels up to which `auto` makes another.
     package static let automaticLimit = 8000
 
@@ -46,14 +50,18 @@ package struct ClaimChannels: Command {
     package let inUse: [PushRoute: Int]
     /// Channels with an operation that this process has under way. It is not abandoned, whatever the wall clock says.
     package let underWay: Set<ChannelKey>
+    /// State of the circuits.
+    package let gates: ChannelGates
 
     package init(
-        _ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int], underWay: Set<ChannelKey> = []
+        _ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int], underWay: Set<ChannelKey> = [],
+        gates: ChannelGates = ChannelGates()
     ) {
         self.due = due
         self.apps = apps
         self.inUse = inUse
         self.underWay = underWay
+        self.gates = gates
     }
 
     private var now: UnixTime { due.at }
@@ -64,6 +72,7 @@ package struct ClaimChannels: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Reply {
         var reply = Reply()
+        reply.gates = gates
         for key in draft.snapshot.dueChannels {
             guard var channel = draft.snapshot.channels[key] else { continue }
             if channel.flight?.node == due.node, underWay.contains(key) {
@@ -114,7 +123,13 @@ package struct ClaimChannels: Command {
             draft.callWaiting(&channel, at: now)
         }
         var flight = ChannelFlight(.create, node: due.node, claimedAt: now, leaseUntil: now + Self.lease)
-        switch ChannelReconciler.decide(channel, desired, now: now) {
+        let decision = ChannelReconciler.decide(channel, desired, now: now)
+        if let closure = reply.gates.closure(for: decision, on: channel.route, isListed: inUse[channel.route] != nil) {
+            hold(channel, closure, &draft)
+            reply.hasMovedOn = true
+            return
+        }
+        switch decision {
         case .nothing: channel.dueAt = nil
         case .wait(let until): channel.dueAt = until
         case .forget: return draft.removeChannel(old.key)
@@ -159,6 +174,20 @@ package struct ClaimChannels: Command {
         reply.hasMovedOn = true
     }
 
+    /// Holds an operation back, because its route fails. Cards that `auto` would put on the channel do not wait for it.
+    private func hold(_ old: ChannelRecord, _ closure: CircuitGate.Closure, _ draft: inout Draft) {
+        var channel = old
+        let time = max(closure.until, now + Self.heldPause)
+        if channel.id == nil {
+            channel.refuse(closure.reason, retryAt: time)
+            draft.callWaiting(&channel, at: now)
+        } else {
+            channel.reason = closure.reason
+            channel.dueAt = time
+        }
+        draft.put(channel)
+    }
+
     /// Begins the coalescing window of the state that leaves, as a flight of a lane does.
     private func begin(_ plan: ChannelReconciler.Plan, _ desired: DesiredSituation?, _ draft: inout Draft) {
         guard plan.kind == .update, let desired, desired.activity.lap > desired.activity.begunLap,
@@ -167,6 +196,34 @@ package struct ClaimChannels: Command {
         activity.begunLap = activity.lap
         activity.holdUntil = now + desired.type.policy.coalescingWindow
         draft.put(activity)
+    }
+}
+
+/// State of the circuits of channels. Broadcasts and channel management go to different endpoints, so each has its own.
+package struct ChannelGates: Sendable, Equatable {
+    package var sends: CircuitGate
+    package var management: CircuitGate
+
+    package init(sends: CircuitGate = .open, management: CircuitGate = .open) {
+        self.sends = sends
+        self.management = management
+    }
+
+    /// Returns the fault for which the operation is held back; `nil` if it may leave.
+    ///
+    /// - Parameter isListed: `false` if a creation only asks for a list first.
+    mutating func closure(
+        for decision: ChannelReconciler.Decision, on route: PushRoute, isListed: Bool
+    ) -> CircuitGate.Closure? {
+        let admission: CircuitGate.Admission
+        switch decision {
+        case .broadcast(let plan): admission = sends.admit(isHarmless: plan.alertRevision == 0, to: route)
+        case .create where isListed: admission = management.admit(isHarmless: true, to: route)
+        case .delete: admission = management.admit(isHarmless: true, to: route)
+        case .create, .find, .forget, .wait, .nothing: return nil
+        }
+        if case .hold(let closure) = admission { return closure }
+        return nil
     }
 }
 

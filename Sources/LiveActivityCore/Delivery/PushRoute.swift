@@ -127,6 +127,35 @@ package struct RouteTally: Sendable, Equatable {
         }
     }
 
+    /// Counts the outcome of a call about a broadcast channel.
+    ///
+    /// - Parameters:
+    ///   - error: `nil` if the call succeeded.
+    ///   - activity: Activity of the channel. It stands in for a phone: one channel's fault is not the route's.
+    package mutating func add(
+        _ error: BroadcastError?, about activity: ActivityNumber, in environment: APNSEnvironment
+    ) {
+        switch error?.code {
+        case nil: healthy += 1
+        case .refused(let status, let reason)?:
+            switch status {
+            case 403: note(.halted(status: status, reason: reason?.text ?? "", scope: "key"), of: activity)
+            case 500...: note(.service(status: status, reason: reason?.text ?? ""), of: activity)
+            case 429:
+                healthy += 1
+                slowDowns += 1
+            default: healthy += 1
+            }
+        case .cannotConnect?: note(.connection(PushFailure.Code.cannotConnect.rawValue), of: activity)
+        case .refusedByPeer?: note(.connection(PushFailure.Code.refusedByPeer.rawValue), of: activity)
+        case .unknownFate?: note(.connection(PushFailure.Code.unknownFate.rawValue), of: activity)
+        case .notSentInTime?: note(.connection(PushFailure.Code.notSentInTime.rawValue), of: activity)
+        case .notConfigured?: note(.notConfigured(environment), of: activity)
+        // These failures are Islet's own and say nothing about the route.
+        case .overloaded?, .stopping?, .unexpectedAnswer?: break
+        }
+    }
+
     private mutating func note(_ trouble: RouteTrouble, of phone: DeviceKey) {
         troubled += 1
         if troubledPhones.count < Self.phonesKept { troubledPhones.insert(phone) }

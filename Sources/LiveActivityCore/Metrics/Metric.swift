@@ -23,6 +23,10 @@ package enum Metric: String, Sendable, CaseIterable {
     case startsOpen = "islet_starts_open"
     case devices = "islet_devices"
 
+    case channelCalls = "islet_channel_calls_total"
+    case channelsInUse = "islet_channels_in_use"
+    case channelQueueAge = "islet_channel_queue_age_seconds"
+
     case refreshes = "islet_refreshes_total"
     case providerAnswer = "islet_provider_answer_seconds"
 
@@ -74,7 +78,8 @@ package enum Metric: String, Sendable, CaseIterable {
         switch self {
         case .deliveries, .refreshes, .webhookCalls, .eventsSent, .storeCommits, .storeCommands, .storeStatements,
             .storeRowsWritten, .storeBytesWritten, .storeErasedRows, .storeDamagedRows, .httpRequests, .cpuSeconds,
-            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff, .opens, .storeFailures:
+            .retries, .tokensDead, .confirmations, .startsAbsent, .startsPutOff, .opens, .storeFailures,
+            .channelCalls:
             .counter
         case .deliveryLag, .deliveryFailedLag, .pushAnswer, .budgetLeft, .startConfirmation, .providerAnswer,
             .storeGroupSize, .storeCommitSeconds, .httpRequestSeconds:
@@ -83,7 +88,7 @@ package enum Metric: String, Sendable, CaseIterable {
             .webhookBehind, .webhookDead, .webhookOff, .eventStreams, .storeWaiting, .storeWriting, .apnsConnections,
             .apnsStreams,
             .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .apnsTrouble, .alertsFiring, .buildInfo, .residentBytes,
-            .openFiles, .startTime:
+            .openFiles, .startTime, .channelsInUse, .channelQueueAge:
             .gauge
         }
     }
@@ -95,7 +100,8 @@ package enum Metric: String, Sendable, CaseIterable {
         case .deliveryLag, .deliveryFailedLag, .pushAnswer, .apnsConnections, .apnsStreams, .apnsStreamLimit,
             .apnsQueued, .apnsClockSkew:
             ["environment"]
-        case .apnsTrouble: ["app", "environment"]
+        case .apnsTrouble, .channelsInUse: ["app", "environment"]
+        case .channelCalls: ["app", "environment", "kind", "outcome"]
         case .queueDepth, .storeFailures: ["work"]
         case .retries: ["app", "reason"]
         case .tokensDead: ["app", "token", "reason"]
@@ -115,7 +121,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .buildInfo: ["version"]
         case .flightsOpen, .pushesInFlight, .queueAge, .startsOpen, .eventStreams, .storeCommits, .storeGroupSize,
             .storeCommitSeconds, .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten,
-            .storeDamagedRows, .storeWriting, .residentBytes, .cpuSeconds, .openFiles, .startTime:
+            .storeDamagedRows, .storeWriting, .residentBytes, .cpuSeconds, .openFiles, .startTime, .channelQueueAge:
             []
         }
     }
@@ -159,6 +165,9 @@ package enum Metric: String, Sendable, CaseIterable {
         case .startsPutOff: "Starts that wait because the phone's start budget is used up."
         case .startsOpen: "Starts whose cards no phone has reported; at most 100000 are counted."
         case .devices: "Known devices, including those that are signed out."
+        case .channelCalls: "Calls about broadcast channels, by kind and outcome."
+        case .channelsInUse: "Broadcast channels that APNs has of an app, by its last list."
+        case .channelQueueAge: "Time that the earliest due work on a channel has waited; 0 when nothing is due."
         case .refreshes: "Computations of what one person should see, by outcome."
         case .providerAnswer: "Time from asking a provider to its answer, or to the end of the wait for it."
         case .webhookCalls: "Calls that sent an event to an endpoint, by outcome."

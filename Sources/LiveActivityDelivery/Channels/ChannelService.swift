@@ -37,6 +37,10 @@ package struct ChannelService: Service {
     let logger: Logger
     private let node: Int64
     private let desk: ChannelDesk
+    /// Circuits of broadcasts, and of channel management.
+    private let sends: Circuits
+    private let management: Circuits
+    private let metrics: ChannelMetrics
     private let signal = Signal()
 
     /// - Parameters:
@@ -45,7 +49,8 @@ package struct ChannelService: Service {
     package init(
         store: any ChannelStore, sender: any ChannelSender, apps: [AppSettings], time: TimeSource,
         clock: any Clock<Duration> = ContinuousClock(), node: Int64, dice: @escaping @Sendable () -> UInt64,
-        limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(), logger: Logger
+        limits: Limits = Limits(), faultPoints: FaultPoints = FaultPoints(),
+        metrics: ChannelMetrics = ChannelMetrics(), logger: Logger
     ) {
         self.store = store
         self.sender = sender
@@ -57,7 +62,19 @@ package struct ChannelService: Service {
         self.limits = limits
         self.faultPoints = faultPoints
         self.logger = logger
+        self.metrics = metrics
         desk = ChannelDesk(limits, at: time.monotonic())
+        var labeled = logger
+        labeled[metadataKey: "calls"] = "broadcasts"
+        sends = Circuits(logger: labeled)
+        labeled[metadataKey: "calls"] = "channel management"
+        management = Circuits(logger: labeled)
+    }
+
+    /// Routes on which nothing is sent or managed because of a fault.
+    package var troubledRoutes: [PushRoute: CircuitBoard.Status] {
+        let now = time.wall()
+        return management.status(at: now).merging(sends.status(at: now)) { $1 }
     }
 
     /// Runs until the service stops. The next process finishes what is under way.
@@ -85,13 +102,17 @@ package struct ChannelService: Service {
                 isFirst = false
                 let claimedAt = time.monotonic()
                 let due = DueChannels(at: time.wall(), node: node, limit: desk.room)
+                let gates = ChannelGates(sends: sends.gate(at: due.at), management: management.gate(at: due.at))
                 let result = try await store.commit(
-                    ClaimChannels(due, apps: apps, inUse: desk.inUse, underWay: desk.underWay))
+                    ClaimChannels(due, apps: apps, inUse: desk.inUse, underWay: desk.underWay, gates: gates))
                 guard case .success(let reply) = result else { continue }
+                sends.claimed(probed: reply.gates.sends.probed, held: reply.gates.sends.held, at: due.at)
+                management.claimed(
+                    probed: reply.gates.management.probed, held: reply.gates.management.held, at: due.at)
                 if reply.rescued > 0 { desk.doubt(claimedAt) }
                 for errand in reply.errands {
                     desk.began(errand.channel.key)
-                    group.addTask { await run(errand, claimedAt: claimedAt) }
+                    group.addTask { await run(errand, claimedAt: claimedAt, under: gates) }
                 }
                 list(reply, &group)
                 if wasDue, !reply.hasMovedOn { await signal.wait(for: limits.fruitlessPause, on: clock) }
@@ -117,7 +138,7 @@ package struct ChannelService: Service {
 
     // MARK: - One operation
 
-    private func run(_ errand: ChannelErrand, claimedAt: MonotonicTime) async {
+    private func run(_ errand: ChannelErrand, claimedAt: MonotonicTime, under gates: ChannelGates) async {
         defer {
             desk.ended(errand.channel.key)
             signal.raise()
@@ -129,7 +150,26 @@ package struct ChannelService: Service {
         faultPoints.reach(.answerReceived)
         if case .failed(let error) = outcome, error.mayHaveHappened { desk.doubt(claimedAt) }
         note(outcome, of: errand)
+        learn(outcome, of: errand, under: gates)
+        metrics.called(errand, outcome)
         await settle(errand, outcome)
+        metrics.inUse(desk.inUse)
+    }
+
+    /// Passes the outcome to the circuits.
+    private func learn(_ outcome: SettleChannel.Outcome, of errand: ChannelErrand, under gates: ChannelGates) {
+        let error: BroadcastError?
+        switch outcome {
+        case .created, .done: error = nil
+        case .failed(let failure): error = failure
+        case .notBuilt: return
+        }
+        let key = errand.channel.key
+        var tally = RouteTally()
+        tally.add(error, about: key.activity, in: key.environment)
+        let (circuits, gate) = errand.flight.isBroadcast ? (sends, gates.sends) : (management, gates.management)
+        let dice = Double(dice() >> 11) * 0x1p-53
+        if circuits.record(errand.channel.route, tally, under: gate, at: time.wall(), dice: dice) { signal.raise() }
     }
 
     private static let late = BroadcastError(.notSentInTime, "the claim was too long ago")
@@ -217,11 +257,14 @@ package struct ChannelService: Service {
         } catch {
             logger.error(
                 "broadcast channels could not be listed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+            metrics.listed(route, error)
             await refuse(route, error)
             return
         }
         // The commit wakes the loop, whose next claim asks for the number.
+        metrics.listed(route, nil)
         desk.found(ids.count, on: route)
+        metrics.inUse(desk.inUse)
         let take = TakeChannelList(
             route, ids, isCertain: isCertain && desk.isCertain(at: time.monotonic()), now: time.wall())
         do throws(StorageError) {

@@ -7,7 +7,8 @@ extension AlertRule {
     /// All rules, in the order of `docs/metrics.md`.
     static let all: [AlertRule] = [
         errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, storeHangs,
-        contradicted, startsAbsent, webhookOff, webhookGaveUp, clockWrong,
+        contradicted, startsAbsent, channelsRefused, channelsRunOut, channelsStandStill, webhookOff, webhookGaveUp,
+        clockWrong,
     ]
 
     /// Time between two evaluations.
@@ -129,6 +130,29 @@ extension AlertRule {
         meaning: "APNs accepted them, and later inventories lack their cards: more than one for every four starts that "
             + "led to a card. Push-to-start tokens that are stale, attributes that the app cannot decode, or a start "
             + "budget of iOS's that is used up.")
+
+    private static let refusedForGood = AlertSelector(.channelCalls).with("outcome", "feature_not_enabled")
+    private static let channelsRefused = AlertRule(
+        name: "IsletChannelsNotEnabled",
+        expression: .above(.sum(by: route, .growth(refusedForGood, .seconds(1800))), 0), severity: .ticket,
+        summary: "{{ $labels.app }} may not use broadcast channels (FeatureNotEnabled)",
+        meaning: "Enable the Broadcast Capability of the app id, under Push Notifications in the developer portal. "
+            + "Until then types with delivery auto use tokens, and starts of types with delivery channel wait.")
+
+    /// Number of channels from which an app runs out of them: `auto` makes no more.
+    static let channelsWarning = 8000.0
+    private static let channelsRunOut = AlertRule(
+        name: "IsletChannelsRunOut", expression: .above(.latest(AlertSelector(.channelsInUse)), channelsWarning - 1),
+        lasts: .seconds(300), severity: .ticket,
+        summary: "{{ $labels.app }} has {{ $value }} of 10,000 broadcast channels ({{ $labels.environment }})",
+        meaning: "Types with delivery auto take tokens from 8,000 on. islet channels shows which activities have "
+            + "channels, and how many belong to somebody else. Delete those, or put fewer activities on channels.")
+
+    private static let channelsStandStill = AlertRule(
+        name: "IsletChannelsStandStill", expression: .above(.latest(AlertSelector(.channelQueueAge)), 30),
+        lasts: .seconds(120), severity: .page, summary: "Work on broadcast channels that is due is not claimed",
+        meaning: "The channel loop has stopped, or the store cannot keep up: check islet_store_commit_seconds and the "
+            + "log.")
 
     private static let webhookOff = AlertRule(
         name: "IsletWebhookOff", expression: .above(.latest(AlertSelector(.webhookOff)), 0), severity: .ticket,

@@ -90,6 +90,7 @@ struct MetricsPage {
                 read += backlog(try await services.store.backlog(at: services.time.wall()))
             }
             if wanted.contains(.devices) { read.append(try await devices()) }
+            if wanted.contains(.channelQueueAge) { read.append(try await channels()) }
         } catch {
             if saysFailures {
                 services.logger.error("the store's statistics could not be read", metadata: ["error": "\(error)"])
@@ -125,6 +126,11 @@ struct MetricsPage {
         }
         let apps = services.apps.keys.sorted { $0.text < $1.text }
         return MetricFamily(.devices, apps.map { .init([$0.text], .number(Double(counts[$0] ?? 0))) })
+    }
+
+    private func channels() async throws(StorageError) -> MetricFamily {
+        let due = try await services.store.nextChannelAt()
+        return MetricFamily(.channelQueueAge, max(due.map { services.time.wall() - $0 } ?? .zero, .zero).seconds)
     }
 
     private func alerts() -> [MetricFamily] {

@@ -9,7 +9,7 @@ import Logging
 import Tracing
 
 /// The store that the server needs.
-package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & WebhookStore
+package typealias ServerStore = StateStore & ReadStore & AdminStore & KeyStore & WebhookStore & ChannelStore
 
 /// The shared resources of all calls.
 struct Services: Sendable {

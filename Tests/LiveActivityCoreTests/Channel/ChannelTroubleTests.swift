@@ -285,6 +285,18 @@ struct ChannelTroubleTests {
         #expect(try scene.broadcast().map(\.flight.revision) == [2])
     }
 
+    @Test func `a card of the app whose report is lost gets no alert twice`() throws {
+        var scene = try Scene.subscribed(phones: ["ann"])
+        try scene.registerForChannels("bob", user: "bob", key: 77)
+        try scene.changeAudience(add: ["bob"])
+        try scene.report("bob", local: "card-bob", .requesting)
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        #expect(try scene.deliverAll().errands.map(\.flight.alertRevision) == [2])
+        scene.wait(.seconds(121))
+        let seats = try scene.deliverAll().seats
+        #expect(seats.map(\.plan.kind) == [.start] && seats.first?.plan.alertRevision == 0)
+    }
+
     @Test func `a type that the configuration has lost ends nobody's card, and goes on when it is back`() throws {
         var scene = try Scene.subscribed()
         try scene.put("a", 2)

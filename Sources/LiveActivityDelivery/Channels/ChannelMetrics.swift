@@ -1,0 +1,105 @@
+import APNSModel
+package import CoreMetrics
+import LiveActivityCore
+import Synchronization
+
+/// Metrics of broadcast channels: calls by outcome, and the number of channels that APNs has.
+package final class ChannelMetrics: Sendable {
+    private struct Key: Hashable {
+        let route: PushRoute
+        let kind: String
+        let outcome: String
+    }
+
+    private let factory: any MetricsFactory
+    // Bounded: apps come from the configuration, and all other labels from closed lists.
+    private let calls = Mutex<[Key: Counter]>([:])
+    private let counts = Mutex<[PushRoute: Meter]>([:])
+
+    /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
+    package init(factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
+    }
+
+    func called(_ errand: ChannelErrand, _ outcome: SettleChannel.Outcome) {
+        let word =
+            switch outcome {
+            case .created, .done: "accepted"
+            case .notBuilt: "not_built"
+            case .failed(let error): error.metricOutcome
+            }
+        count(Key(route: errand.channel.route, kind: errand.flight.kind.word, outcome: word))
+    }
+
+    /// Counts a list; `nil` for one that succeeded.
+    func listed(_ route: PushRoute, _ error: BroadcastError?) {
+        count(Key(route: route, kind: "list", outcome: error?.metricOutcome ?? "accepted"))
+    }
+
+    /// Records the number of channels that APNs has of each app.
+    func inUse(_ counted: [PushRoute: Int]) {
+        counts.withLock { known in
+            for (route, count) in counted {
+                let meter =
+                    known[route]
+                    ?? Meter(
+                        label: Metric.channelsInUse.name,
+                        dimensions: labels(.channelsInUse, [route.app.text, route.environment.rawValue]),
+                        factory: factory)
+                known[route] = meter
+                meter.set(count)
+            }
+        }
+    }
+
+    private func count(_ key: Key) {
+        calls.withLock { known in
+            let counter =
+                known[key]
+                ?? Counter(
+                    label: Metric.channelCalls.name,
+                    dimensions: labels(
+                        .channelCalls, [key.route.app.text, key.route.environment.rawValue, key.kind, key.outcome]),
+                    factory: factory)
+            known[key] = counter
+            return counter
+        }.increment()
+    }
+
+    private func labels(_ metric: Metric, _ values: [String]) -> [(String, String)] {
+        zip(metric.labels, values).map { ($0, $1) }
+    }
+}
+
+extension BroadcastError {
+    /// Outcome of a call, as the metric's label says it.
+    fileprivate var metricOutcome: String {
+        switch code {
+        case .refused(let status, _):
+            if reason == .featureNotEnabled { return "feature_not_enabled" }
+            if reason == .cannotCreateChannelConfig { return "quota" }
+            if isChannelGone { return "channel_gone" }
+            return switch status {
+            case 403: "halted"
+            case 429: "slow_down"
+            case 500...: "service_trouble"
+            default: "refused"
+            }
+        case .notConfigured: return "halted"
+        case .cannotConnect, .refusedByPeer: return "connection"
+        case .overloaded, .notSentInTime, .stopping: return "not_sent"
+        case .unknownFate, .unexpectedAnswer: return "unknown_fate"
+        }
+    }
+}
+
+extension ChannelFlight.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .create: "create"
+        case .update: "update"
+        case .end: "end"
+        case .delete: "delete"
+        }
+    }
+}
