@@ -81,7 +81,7 @@ let httpClient = product("AsyncHTTPClient", "async-http-client")
 let consoleAssets: [Resource] = [
     "index.html", "style.css", "icon.svg", "app.js", "server.js", "dom.js", "plot.js", "phone.js", "form.js", "now.js",
     "activities.js", "phones.js", "compose.js", "diagnose.js", "webhooks.js", "nodes.js", "settings.js",
-    "whatif.js",
+    "whatif.js", "channels.js",
 ].map { .embedInCode("Console/Assets/\($0)") }
 
 let package = Package(

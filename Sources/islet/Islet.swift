@@ -16,8 +16,8 @@ struct Islet: AsyncParsableCommand {
         subcommands: [
             Serve.self, Demo.self, Simulate.self, Activities.self, Watch.self, Doctor.self, Keys.self, Devices.self,
             Nodes.self, Move.self, Migrate.self,
-            Webhooks.self, Send.self, Token.self, Config.self, ContractCommand.self, Policy.self, Backup.self,
-            Restore.self, Bench.self,
+            Webhooks.self, Channels.self, Send.self, Token.self, Config.self, ContractCommand.self, Policy.self,
+            Backup.self, Restore.self, Bench.self,
         ])
 }
 

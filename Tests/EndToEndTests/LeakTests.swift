@@ -183,8 +183,8 @@ import Testing
         for path in [
             "/v1/activities/order-1?limit=1000", "/v1/activities/order-1/timeline?limit=1000", "/v1/activities",
             "/v1/devices/alice/diagnosis", "/v1/devices/bob/diagnosis?activity=order-1", "/v1/devices/carol/diagnosis",
-            "/v1/devices/alice/activities", "/v1/webhooks", "/v1/webhooks/backend/dead", "/metrics", "/healthz",
-            "/readyz", "/openapi.json", "/",
+            "/v1/devices/alice/activities", "/v1/webhooks", "/v1/webhooks/backend/dead", "/v1/channels", "/metrics",
+            "/healthz", "/readyz", "/openapi.json", "/",
         ] {
             try await said.call(.GET, path)
         }
@@ -204,6 +204,7 @@ import Testing
             ("rotation", ["keys", "rotate-storage"]), ("check", ["config", "check"]),
             ("webhooks list", ["webhooks", "list"]), ("webhooks json", ["webhooks", "list", "--json"]),
             ("webhooks dead", ["webhooks", "dead", "backend", "--json"]),
+            ("channels", ["channels"]), ("channels json", ["channels", "--json"]),
             ("backup", ["backup", stage.directory.appendingPathComponent("copy.db").path]),
         ]
         for (name, arguments) in commands {

@@ -157,7 +157,9 @@ struct ChannelServiceTests {
             return flights.flatMap(\.seats)
         }
 
-        func channel() async throws -> ChannelRecord? { try await store.channels(of: app.bundleID, limit: 10).first }
+        func channel() async throws -> ChannelRecord? {
+            try await store.channels(of: app.bundleID, after: nil, limit: 10).rows.first?.record
+        }
 
         /// Waits, in real time, until the store satisfies the condition.
         func until(_ isTrue: @escaping @Sendable () async throws -> Bool) async throws {

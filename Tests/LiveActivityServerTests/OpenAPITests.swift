@@ -113,7 +113,7 @@ import Testing
         "revokeCredentials", "signOutDevice", "listWebhooks", "listDeadDeliveries", "replayDeliveries",
         "discardDeliveries", "enableWebhook", "readEvents",
         "listTypes", "tryPolicy",
-        "listKeys", "overview", "listAlerts", "listNodes", "alive", "ready", "metrics", "describe",
+        "listKeys", "overview", "listAlerts", "listNodes", "listChannels", "alive", "ready", "metrics", "describe",
     ]
 
     private static let app: AppSettings = {

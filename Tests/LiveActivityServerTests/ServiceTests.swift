@@ -41,6 +41,10 @@ private struct BrokenStore: StateStore, ReadStore, AdminStore, KeyStore, Webhook
     ) async throws(StorageError) -> [RunningActivity] { throw error }
     func tokenHolders(among: [DeviceKey], starting: String) async throws(StorageError) -> TokenHolders { throw error }
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID] { throw error }
+    func channels(of: BundleID?, after: ChannelKey?, limit: Int) async throws(StorageError) -> ChannelPage {
+        throw error
+    }
+    func channelCounts(of: BundleID?) async throws(StorageError) -> [PushRoute: ChannelCounts] { throw error }
     func refreshes(of: UserID, in: BundleID) async throws(StorageError) -> [RefreshRecord] { throw error }
     func people(
         of: BundleID, after: UserNumber, limit: Int

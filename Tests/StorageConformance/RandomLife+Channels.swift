@@ -1,5 +1,7 @@
 import APNSModel
 import LiveActivityCore
+import LiveActivityStorage
+import StorageSQL
 import TestSupport
 
 /// Broadcast channels that are made, sent to, lost, listed and deleted.
@@ -75,6 +77,34 @@ extension RandomLife {
 
     mutating func channelID() -> ChannelID {
         ChannelID("AAAA\(1000 + dice.roll(9000))").unsafelyUnwrapped
+    }
+}
+
+extension Pair {
+    /// Compares the list of channels, which is read by pages, and their numbers with the model's rows.
+    func compareChannels() async throws {
+        let rows = model.rows
+        let expected = rows.channels.values.sorted { $1.key < $0.key }
+            .map { ChannelPage.Row(record: $0, activity: rows.activities[$0.key.activity]) }
+        var found: [ChannelPage.Row] = []
+        var after: ChannelKey?
+        repeat {
+            let page = try await engine.channels(of: nil, after: after, limit: 3)
+            found += page.rows
+            after = page.next
+        } while after != nil
+        guard found == expected else {
+            throw Difference(description: "after step \(steps), the channels: \(expected) | \(found)")
+        }
+        var numbers: [PushRoute: ChannelCounts] = [:]
+        for channel in rows.channels.values where channel.id != nil {
+            numbers[channel.route, default: ChannelCounts()].own += 1
+        }
+        for stranger in rows.strangers { numbers[stranger.route, default: ChannelCounts()].foreign += 1 }
+        let counts = try await engine.channelCounts(of: nil)
+        guard counts == numbers else {
+            throw Difference(description: "after step \(steps), numbers of channels: \(numbers) | \(counts)")
+        }
     }
 }
 

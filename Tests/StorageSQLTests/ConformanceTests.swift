@@ -23,6 +23,7 @@ struct ConformanceTests {
             var life = RandomLife(seed: seed, Pair(store))
             do {
                 try await life.live(steps: 60)
+                try await life.pair.compareChannels()
             } catch let difference as Pair.Difference {
                 Issue.record("seed \(seed), \(difference)")
             }

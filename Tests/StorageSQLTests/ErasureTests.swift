@@ -100,7 +100,7 @@ struct ErasureTests {
                 }
             }
             #expect(done == [.end, .delete])
-            #expect(try await store.channels(of: Sample.bundleID, limit: 10).isEmpty)
+            #expect(try await store.channels(of: Sample.bundleID, after: nil, limit: 10).rows.isEmpty)
         }
     }
 

@@ -17,7 +17,7 @@ PICTURES = os.path.join(ROOT, ".build", "console")
 ORDER = "order-1042"
 FIRST = {"attributes": {"restaurant": "Da Mario"}}
 PAGES = ["now", "activities", f"activities/{ORDER}", "phones", f"phones/{ORDER}", "compose", f"compose/{ORDER}",
-         "diagnose", "diagnose/ada", "webhooks", "nodes", "settings"]
+         "diagnose", "diagnose/ada", "webhooks", "channels", "nodes", "settings"]
 
 
 class ConsoleTest(unittest.TestCase):
@@ -389,6 +389,28 @@ class WebhookTest(unittest.TestCase):
         browser.wait("that it is on", lambda: browser.text("main .badge") == "on")
         server.until("nothing waits", lambda: server.webhook()["waiting"] == 0)
         self.assertEqual(server.webhook()["state"], "on")
+        self.assertEqual(browser.complaints(), [])
+
+    def test_channels_are_listed_with_what_their_cards_lack(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        server = WebhookServer(BINARY, receiver)
+        self.addCleanup(server.close)
+        server.make_events()
+        browser = Browser(server)
+        self.addCleanup(browser.close)
+        browser.sign_in_at_the_door()
+        browser.open("#/channels")
+        browser.see("No channels.")
+        browser.see("0 of 10,000")
+        server.make_channel()
+        browser.see("AAAABBBB")
+        browser.see("1 of 10,000")
+        browser.see("0 of 1", ".behind")
+        self.assertEqual(browser.text("main .badge"), "open")
+        browser.picture(os.path.join(PICTURES, "channels-open.png"))
+        browser.click("tbody a")
+        browser.see("order-1", "main h1")
         self.assertEqual(browser.complaints(), [])
 
 

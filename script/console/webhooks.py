@@ -104,6 +104,14 @@ apps:
         self.call("PUT", "/v1/devices/phone-1/instances/card-1", {
             "type": "Order", "activity": "order-1", "state": "dismissed"})
 
+    def make_channel(self):
+        """A broadcast channel of the activity, whose cards have no state yet. The server has nothing to do with it."""
+        with sqlite3.connect(self._path("islet.db"), timeout=30) as database:
+            database.execute(
+                "INSERT INTO channel (activity, env, run, app, storage, state, id, has_cards, awaited, sent_rev,"
+                " parked_rev, alerted_rev, ts, ends, tries, fence)"
+                " SELECT no, 'sandbox', run, app, 1, 'open', 'AAAABBBB', 1, 0, 0, 0, 0, 0, 0, 0, 0 FROM activity")
+
     def give_up(self):
         """What waits is given up now, and not after a day of tries."""
         with sqlite3.connect(self._path("islet.db"), timeout=30) as database:

@@ -84,6 +84,9 @@ public struct DeviceView: Sendable, Hashable, Codable {
     public var revision: Int
     /// The newest revision that the phone itself has reported. `nil` if there is none.
     public var shownRevision: Int?
+    /// The broadcast channel that the card is on. `nil` if the card has an update token of its own, or if there is no
+    /// card.
+    public var channel: String?
     /// The certainty that the phone shows ``revision``.
     public var confirmation: Confirmation
     /// The last push and its result. `nil` if there is none.

@@ -63,8 +63,7 @@ package enum ChannelReconciler {
 
     /// Returns `true` if the channel's run is over.
     package static func isOver(_ channel: ChannelRecord, _ desired: DesiredSituation?) -> Bool {
-        guard let activity = desired?.activity else { return true }
-        return activity.phase == .ended || activity.run != channel.key.run
+        channel.isOver(in: desired?.activity)
     }
 
     // MARK: - While the run goes on

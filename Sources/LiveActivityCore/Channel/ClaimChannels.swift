@@ -43,6 +43,8 @@ package struct ClaimChannels: Command {
     package static let heldPause = Duration.seconds(10)
     /// Number of an app's 10,000 channels up to which `auto` makes another.
     package static let automaticLimit = 8000
+    /// End of the argument of a refusal at that limit. The number of channels comes before it.
+    static let inUseSuffix = " in use"
 
     package let due: DueChannels
     package let apps: [BundleID: AppSettings]
@@ -144,7 +146,8 @@ package struct ClaimChannels: Command {
             }
             if desired?.type.policy.delivery == .auto, count >= Self.automaticLimit {
                 channel.refuse(
-                    Reason(.channelRefused, "\(count) in use"), retryAt: now + ChannelReconciler.refusalPause)
+                    Reason(.channelRefused, "\(count)\(Self.inUseSuffix)"),
+                    retryAt: now + ChannelReconciler.refusalPause)
                 draft.callWaiting(&channel, at: now)
                 break
             }

@@ -74,6 +74,7 @@ extension DeviceView {
             shownRevision: card.shownRevision > 0 ? Int(card.shownRevision) : nil,
             confirmation: Confirmation(card), lastDelivery: card.last.map(DeliveryView.init),
             reason: outlook.verdict(on: phone).reason)
+        channel = card.subscription?.text
     }
 }
 

@@ -72,6 +72,7 @@ struct ConsoleAsset: Sendable, Equatable {
             ConsoleAsset("diagnose.js", PackageResources.diagnose_js),
             ConsoleAsset("webhooks.js", PackageResources.webhooks_js),
             ConsoleAsset("whatif.js", PackageResources.whatif_js),
+            ConsoleAsset("channels.js", PackageResources.channels_js),
             ConsoleAsset("nodes.js", PackageResources.nodes_js),
             ConsoleAsset("settings.js", PackageResources.settings_js),
         ].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

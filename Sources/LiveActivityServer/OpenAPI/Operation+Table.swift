@@ -314,6 +314,22 @@ extension Operation {
                   {"address": "https://islet-1.internal:8090", "role": "door", "version": "0.1.0", "upSeconds": 300,
                    "silentSeconds": 0, "calls": 914}]}
                 """#)),
+        "GET /v1/channels": Operation(
+            "listChannels", .server, "List broadcast channels, and their number in each environment",
+            answer: Body(
+                .channelList,
+                #"""
+                {"channels": [
+                  {"app": "com.acme.pizza", "environment": "production", "activity": "match-7", "activityNumber": 17,
+                   "run": 1, "channel": "dHN0LXNyY2gtY2hubA==", "state": "open", "storage": "mostRecent",
+                   "sentRevision": 4, "revision": 5, "isBehind": true, "ends": 0, "lastTimestamp": 1795272301,
+                   "lastAt": "2026-11-21T14:45:01Z", "failures": 1,
+                   "reason": {"code": "slow-down",
+                    "text": "APNs answered 429 TooManyRequests: the next attempt is at 2026-11-21T14:45:12Z"},
+                   "nextLookAt": "2026-11-21T14:45:12Z"}],
+                 "routes": [{"app": "com.acme.pizza", "environment": "production", "channels": 1, "foreign": 0,
+                  "limit": 10000, "automaticLimit": 8000}], "next": "h.1.production"}
+                """#)),
         "GET /v1/alerts": Operation(
             "listAlerts", .server, "List firing alerts",
             answer: Body(

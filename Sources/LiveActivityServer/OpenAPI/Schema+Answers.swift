@@ -138,6 +138,7 @@ extension Schema.Name {
             Schema.needed("device", .named(.id)), Schema.needed("user", .named(.id)),
             Schema.field("localID", .text()), Schema.needed("state", .text()), Schema.needed("revision", .count),
             Schema.field("shownRevision", .count),
+            Schema.field("channel", .text(), "Broadcast channel that the card is on; absent: pushes go to its token."),
             Schema.needed("confirmation", .choice(DeviceView.Confirmation.self)),
             Schema.field(
                 "lastDelivery",

@@ -41,6 +41,7 @@ extension Schema {
         case overview = "Overview"
         case alertList = "AlertList"
         case nodeList = "NodeList"
+        case channelList = "ChannelList"
         case event = "Event"
         case webhookList = "WebhookList"
         case deadDeliveryList = "DeadDeliveryList"
@@ -77,6 +78,7 @@ extension Schema {
                 viewSchema
             case .whatIfRequest, .whatIf: whatIfSchema
             case .typeList, .keyList, .overview, .alertList, .nodeList, .event: settingsSchema
+            case .channelList: channelSchema
             case .webhookList, .deadDeliveryList, .replayRequest, .replayed, .discardRequest, .discarded,
                 .webhookEnabled:
                 webhookSchema

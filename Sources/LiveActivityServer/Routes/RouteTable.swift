@@ -66,6 +66,7 @@ extension Route {
         Route(.get, "/v1/overview", .key([.read], OverviewCalls.overview)),
         Route(.get, "/v1/alerts", .key([.read], AlertCalls.list)),
         Route(.get, "/v1/nodes", .key([.read], OverviewCalls.nodes)),
+        Route(.get, "/v1/channels", query: ["after", "limit"], .key([.read], ChannelCalls.list)),
         Route(.get, "/healthz", .open(HealthCalls.alive)),
         Route(.get, "/readyz", .open(HealthCalls.ready)),
         Route(.get, "/metrics", .open(HealthCalls.metrics)),

@@ -52,6 +52,12 @@ package protocol ReadStore: Sendable {
     func tokenHolders(
         among devices: [DeviceKey], starting type: String
     ) async throws(StorageError) -> TokenHolders
+    /// Returns at most `limit` broadcast channels, those of the newest activities first, starting after `after`.
+    ///
+    /// - Parameter app: The app that they belong to; `nil` for all apps.
+    func channels(of app: BundleID?, after: ChannelKey?, limit: Int) async throws(StorageError) -> ChannelPage
+    /// Returns the numbers of broadcast channels of each route that has any; `nil` asks for all apps.
+    func channelCounts(of app: BundleID?) async throws(StorageError) -> [PushRoute: ChannelCounts]
     /// Returns the ids of devices by their keys.
     func deviceIDs(_ keys: [DeviceKey]) async throws(StorageError) -> [DeviceKey: DeviceID]
 }

@@ -102,6 +102,7 @@ import Testing
         (["keys", "list"], ["--config", "--app", "--json"]), (["keys", "revoke"], ["--config", "<id>", "--json"]),
         (["keys", "show"], ["--config", "<id>", "--json"]),
         (["keys", "prune"], ["--config", "--older-than", "--json"]),
+        (["channels"], ["--config", "--app", "--limit", "--after", "--json"]),
         (["devices"], ["revoke"]), (["devices", "revoke"], ["--config", "--app", "<device>", "--json"]),
         (
             ["send"],
@@ -126,9 +127,8 @@ import Testing
         (
             [],
             [
-                "serve", "demo", "simulate", "keys", "send", "token", "config", "contract", "doctor", "backup",
-                "restore",
-                "--version",
+                "serve", "demo", "simulate", "keys", "channels", "send", "token", "config", "contract", "doctor",
+                "backup", "restore", "--version",
             ]
         ),
     ])
@@ -147,6 +147,8 @@ import Testing
         (["simulate", "--backend", "localhost:8080"], "--backend is http://host:port, not `localhost:8080`"),
         (["simulate", "--app", "no id"], "`no id` is not a bundle id such as com.example.pizza"),
         (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),
+        (["channels", "--limit", "1001"], "--limit is from 1 to 1000"),
+        (["channels", "--after", "7"], "--after is a value that an earlier list printed, not `7`"),
         (["simulate", "--start-grace", "soon"], "--start-grace is a duration such as 15s, not `soon`"),
         (
             ["serve", "--port", "1"],

@@ -68,6 +68,7 @@ private struct Access {
         "GET /v1/keys": Access(scopes: [.backend, .admin], elsewhere: .status(200)),
         "GET /v1/overview": .read(.status(200)),
         "GET /v1/alerts": .read(.status(200)), "GET /v1/nodes": .read(.status(200)),
+        "GET /v1/channels": .read(.status(200)),
         "GET /openapi.json": .open, "GET /healthz": .open,
         "GET /readyz": .open,
         "GET /metrics": .open,

@@ -63,6 +63,7 @@ struct AccessScene: Sendable {
         #expect(try await fixture.put("/v1/activities/order-1", state).status == 200)
         let card = #"{"type":"Order","activity":"order-1","state":"active","token":"\#(token("card-1"))"}"#
         #expect(try await fixture.put("/v1/devices/phone-1/instances/card-1", card).status == 200)
+        _ = try await fixture.store.commit(OpenChannel()).get()
         // A disabled endpoint, with an event that was given up.
         var webhook = try await fixture.store.webhook(WebhookKey(pizza.bundleID, "backend")).place
         webhook.disabledAt = fixture.clock.now
@@ -89,7 +90,7 @@ struct AccessScene: Sendable {
         for path in [
             "/v1/activities", "/v1/activities/order-1", "/v1/activities/order-1/timeline",
             "/v1/devices/phone-1/diagnosis", "/v1/users/ada/refresh",
-            "/v1/webhooks", "/v1/webhooks/backend/dead",
+            "/v1/webhooks", "/v1/webhooks/backend/dead", "/v1/channels",
         ] {
             let reply = try await fixture.call(.get, path)
             #expect(reply.status == 200, "\(path)")
@@ -160,6 +161,24 @@ struct AccessScene: Sendable {
         case .unknownCredential: return bearer(PhoneCredential(of: 12, using: &dice).text)
         case .wrongCredentialSecret: return bearer(credentials[.phone].map { "\($0.dropLast(43))\(otherSecret)" })
         }
+    }
+}
+
+/// Gives the activity a broadcast channel, of which its card knows nothing.
+private struct OpenChannel: Command {
+    private static let activity = ActivityID(stored: "order-1")
+
+    var keys: [SnapshotKey] { [.activity(pizza.bundleID, Self.activity)] }
+    var rank: CommandRank { .write }
+
+    func decide(_ draft: inout Draft) throws(Refusal) {
+        guard let activity = draft.activity(pizza.bundleID, Self.activity), let id = ChannelID("AAAABBBB") else {
+            return
+        }
+        var channel = ChannelRecord(
+            ChannelKey(activity.number, .sandbox, run: activity.run), app: activity.app, storage: .mostRecent)
+        channel.open(id)
+        draft.put(channel)
     }
 }
 

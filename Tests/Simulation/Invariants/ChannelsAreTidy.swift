@@ -5,7 +5,7 @@ import TestSupport
 /// **A channel is one more phone.** Its newest state arrives, its alerts come once, and nothing of it is left behind.
 ///
 /// - Each broadcast has a later timestamp than every start and broadcast of its channel before it.
-/// - A phone gets an alert at most once, whether a start or a broadcast brings it.
+/// - A phone gets an alert at most once, whether a start or a broadcast brings it. One broadcast may ring on two cards.
 /// - No card goes back to an older revision by a broadcast.
 /// - At rest the newest revision was sent, the end of a run was sent, and APNs has no channel that the server does not
 ///   know.
@@ -16,7 +16,8 @@ final class ChannelsAreTidy: Invariant {
     }
 
     private var newest: [ChannelID: Int64] = [:]
-    private var rung: Set<Alert> = []
+    /// Timestamp of the broadcast that brought each alert, or the negative one of the start.
+    private var rung: [Alert: Int64] = [:]
 
     func see(_ event: Observation, in world: World) {
         switch event {
@@ -34,7 +35,7 @@ final class ChannelsAreTidy: Invariant {
             newest[id] = errand.flight.timestamp
         case .arrived(let sent, let phone, .appeared):
             guard let (flight, seat) = sent.card, seat.plan.carriesAlert, seat.plan.channel != nil else { return }
-            ring(flight.desired.activity, seat.plan.alertRevision, phone, world)
+            ring(flight.desired.activity, seat.plan.alertRevision, phone, by: -seat.timestamp, world)
         case .broadcastArrived(let errand, let phone, let effect): arrive(errand, phone, effect, world)
         case .atRest: atRest(world)
         default: break
@@ -51,14 +52,17 @@ final class ChannelsAreTidy: Invariant {
         case .appeared, .older, .nothing, .notified: return
         }
         guard errand.flight.alertRevision > 0, let activity = errand.desired?.activity else { return }
-        ring(activity, errand.flight.alertRevision, phone, world)
+        ring(activity, errand.flight.alertRevision, phone, by: errand.flight.timestamp, world)
     }
 
-    private func ring(_ activity: ActivityRecord, _ revision: Revision, _ phone: Phone, _ world: World) {
+    private func ring(
+        _ activity: ActivityRecord, _ revision: Revision, _ phone: Phone, by source: Int64, _ world: World
+    ) {
         world.count(.alertOnChannel)
         // Its writer prefers a repeated alert to a lost one.
         guard activity.alert?.onUnknown != .repeat else { return }
-        if !rung.insert(Alert(place: Place(activity.number, phone.key), revision: revision)).inserted {
+        let alert = Alert(place: Place(activity.number, phone.key), revision: revision)
+        if rung.updateValue(source, forKey: alert) ?? source != source {
             world.violate(
                 .channelsAreTidy, "the alert of r\(revision) of \(activity.id) comes to \(phone.name) twice")
         }

@@ -115,7 +115,8 @@ const kinds = {
   "state-set": ["State", "change"], reopened: ["New run", "change"], ended: ["Ended", "change"],
   "audience-changed": ["Audience", "change"], reported: ["Report", "phone"], "token-reported": ["Token", "phone"],
   start: ["Start", "push"], update: ["Update", "push"], end: ["End", "push"], fallback: ["Notification", "push"],
-  rescued: ["Rescued", "push"],
+  rescued: ["Rescued", "push"], "channel-made": ["Channel made", "push"], broadcast: ["Broadcast", "push"],
+  "broadcast-end": ["Broadcast of the end", "push"], "channel-deleted": ["Channel deleted", "push"],
 };
 
 const confirmations = {
@@ -226,7 +227,8 @@ async function one(place, id, query, signal) {
       fill(phones, panel("What phones show", view.devices.length ? table(
         ["Phone", "Card", "Revision", "Confirmation", "Last push", "Why"], view.devices.map((device) => [
           h("span", {}, h("a", { href: `#/diagnose/${encodeURIComponent(device.device)}?activity=${encodeURIComponent(id)}`,
-            title: "Diagnose" }, device.device), h("small", {}, device.user)), device.state,
+            title: "Diagnose" }, device.device), h("small", {}, device.user)),
+          h("span", {}, device.state, device.channel && h("small", { title: device.channel }, "on a channel")),
           h("span", { class: device.revision < view.revision ? "behind" : "" }, `${device.revision} of ${view.revision}`),
           badge(...confirmations[device.confirmation] ?? [device.confirmation]),
           device.lastDelivery ? h("span", {}, device.lastDelivery.kind, " ", ago(device.lastDelivery.at),

@@ -8,6 +8,7 @@ import { phones } from "./phones.js";
 import { compose } from "./compose.js";
 import { diagnose } from "./diagnose.js";
 import { webhooks } from "./webhooks.js";
+import { channels } from "./channels.js";
 import { nodes } from "./nodes.js";
 import { settings } from "./settings.js";
 
@@ -18,6 +19,7 @@ const pages = [
   { name: "compose", title: "Compose", show: compose, scope: "backend" },
   { name: "diagnose", title: "Diagnose", show: diagnose, scope: "read" },
   { name: "webhooks", title: "Webhooks", show: webhooks, scope: "read" },
+  { name: "channels", title: "Channels", show: channels, scope: "read" },
   { name: "nodes", title: "Nodes", show: nodes, scope: "read" },
   { name: "settings", title: "Settings", show: settings, scope: null },
 ];
