@@ -259,7 +259,9 @@ struct ChannelServiceTests {
                 // The call of the ended process may still be on its way, whatever the wall clock says.
                 try await stage.until { try await stage.channel()?.dueAt.map { $0 > stage.clock.wall } ?? false }
                 #expect(stage.apns.calls.filter { $0 == "list" }.count == 1)
-                await stage.clock.advanceToSleeper(ClaimChannels.listingPause)
+                let certain = try #require(try await stage.channel()?.dueAt)
+                #expect(certain == stage.clock.wall + ClaimChannels.lease)
+                await stage.clock.advanceToSleeper(ClaimChannels.lease)
                 try await stage.until { try await stage.channel()?.id != nil }
                 #expect(stage.apns.channels.count == 1)
                 #expect(try await stage.channel()?.id == stage.apns.channels.first)

@@ -52,17 +52,20 @@ package struct ClaimChannels: Command {
     package let inUse: [PushRoute: Int]
     /// Channels with an operation that this process has under way. It is not abandoned, whatever the wall clock says.
     package let underWay: Set<ChannelKey>
+    /// Time until no call of a lost creation can be on its way any more. Then a list tells what became of it.
+    package let certainIn: Duration
     /// State of the circuits.
     package let gates: ChannelGates
 
     package init(
         _ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int], underWay: Set<ChannelKey> = [],
-        gates: ChannelGates = ChannelGates()
+        certainIn: Duration = .zero, gates: ChannelGates = ChannelGates()
     ) {
         self.due = due
         self.apps = apps
         self.inUse = inUse
         self.underWay = underWay
+        self.certainIn = certainIn
         self.gates = gates
     }
 
@@ -136,8 +139,8 @@ package struct ClaimChannels: Command {
         case .wait(let until): channel.dueAt = until
         case .forget: return draft.removeChannel(old.key)
         case .find:
-            reply.sought.insert(channel.route)
-            channel.dueAt = now + Self.listingPause
+            if certainIn <= .zero { reply.sought.insert(channel.route) }
+            channel.dueAt = now + (certainIn > .zero ? certainIn : Self.listingPause)
         case .create:
             guard let count = inUse[channel.route] else {
                 reply.unlisted.insert(channel.route)

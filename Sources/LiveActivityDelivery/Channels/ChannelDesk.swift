@@ -44,8 +44,8 @@ final class ChannelDesk: Sendable {
         state.withLock { $0.certainAt = max($0.certainAt, claimedAt + ClaimChannels.lease) }
     }
 
-    /// Returns `true` if no creation whose answer was lost can be on its way any more.
-    func isCertain(at now: MonotonicTime) -> Bool { state.withLock { $0.certainAt <= now } }
+    /// Returns the time until no creation whose answer was lost can be on its way any more; zero if that has come.
+    func certainIn(at now: MonotonicTime) -> Duration { state.withLock { max(.zero, $0.certainAt - now) } }
 
     /// Begins a list of the route, unless one is under way or failed a moment ago.
     func mayList(_ route: PushRoute, at now: MonotonicTime) -> Bool {

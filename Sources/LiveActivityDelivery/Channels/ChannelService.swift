@@ -104,7 +104,9 @@ package struct ChannelService: Service {
                 let due = DueChannels(at: time.wall(), node: node, limit: desk.room)
                 let gates = ChannelGates(sends: sends.gate(at: due.at), management: management.gate(at: due.at))
                 let result = try await store.commit(
-                    ClaimChannels(due, apps: apps, inUse: desk.inUse, underWay: desk.underWay, gates: gates))
+                    ClaimChannels(
+                        due, apps: apps, inUse: desk.inUse, underWay: desk.underWay,
+                        certainIn: desk.certainIn(at: claimedAt), gates: gates))
                 guard case .success(let reply) = result else { continue }
                 sends.claimed(probed: reply.gates.sends.probed, held: reply.gates.sends.held, at: due.at)
                 management.claimed(
@@ -234,11 +236,11 @@ package struct ChannelService: Service {
 
     // MARK: - Lists
 
-    /// Begins the lists that a claim asks for. One that is only to find lost creations waits until it can.
+    /// Begins the lists that a claim asks for.
     private func list(_ reply: ClaimChannels.Reply, _ group: inout DiscardingTaskGroup) {
         let now = time.monotonic()
-        let isCertain = desk.isCertain(at: now)
-        for route in reply.unlisted.union(isCertain ? reply.sought : []).sorted() where desk.mayList(route, at: now) {
+        let isCertain = desk.certainIn(at: now) == .zero
+        for route in reply.unlisted.union(reply.sought).sorted() where desk.mayList(route, at: now) {
             group.addTask { await list(route, isCertain: isCertain) }
         }
     }
@@ -266,7 +268,7 @@ package struct ChannelService: Service {
         desk.found(ids.count, on: route)
         metrics.inUse(desk.inUse)
         let take = TakeChannelList(
-            route, ids, isCertain: isCertain && desk.isCertain(at: time.monotonic()), now: time.wall())
+            route, ids, isCertain: isCertain && desk.certainIn(at: time.monotonic()) == .zero, now: time.wall())
         do throws(StorageError) {
             if case .success(let reply) = try await store.commit(take) {
                 isTaken = true

@@ -1,4 +1,5 @@
 import APNSModel
+import LiveActivityCore
 
 extension Diagnosis {
     /// Returns the finding about a push to a token that cannot exist. Its refusal shows whether APNs accepts everything
@@ -12,6 +13,23 @@ extension Diagnosis {
                 fix: "run this again; if it still fails, check firewalls and proxies between this machine and "
                     + "\(route.endpoint)")
         case .success(let answer)?: push(route, answer)
+        }
+    }
+
+    /// Returns the finding about the list of the app's broadcast channels.
+    static func channels(_ route: DoctorFacts.RouteFacts) -> Finding {
+        switch route.channels {
+        case nil: return Finding(.channelNotChecked, "\(route.subject): no connection, or the key cannot sign")
+        case .success(let count)?:
+            let id: Finding.ID = count < ClaimChannels.automaticLimit ? .channelGood : .channelFew
+            return Finding(id, "\(route.subject): \(count) of 10,000 broadcast channels are in use")
+        case .failure(let error)?:
+            if error.reason == .featureNotEnabled {
+                return Finding(
+                    .channelNotEnabled, "\(route.subject): the App ID has no Broadcast Capability (FeatureNotEnabled)")
+            }
+            if case .refused = error.code { return Finding(.channelRefused, "\(route.subject): \(error)") }
+            return Finding(.channelUnanswered, "\(route.subject): \(error)")
         }
     }
 

@@ -23,12 +23,14 @@ enum Diagnosis {
         if facts.isOffline {
             let ids: [Finding.ID] = [.nameNotChecked, .connectionNotChecked, .pushNotChecked]
             findings += ids.map { Finding($0, "offline") }
+            if facts.routes.contains(where: \.usesChannels) { findings.append(Finding(.channelNotChecked, "offline")) }
         } else {
             var seen: Set<String> = []
             for route in facts.routes where seen.insert(route.endpoint).inserted {
                 findings += endpoint(route, now: facts.clock.wall)
             }
             findings += facts.routes.map(push)
+            findings += facts.routes.filter(\.usesChannels).map(channels)
         }
         return findings + facts.addresses.map(address)
     }

@@ -92,6 +92,10 @@ struct DoctorFacts {
         var push: Result<PushAnswer, PushFailure>?
         /// Time by which APNs's clock is ahead of this machine's.
         var skew: Duration?
+        /// `true` if a type of the app may put cards on broadcast channels.
+        var usesChannels = false
+        /// Number of channels that APNs has, or why it did not say; `nil` if it was not asked.
+        var channels: Result<Int, BroadcastError>?
 
         var subject: String { "\(app) \(environment.rawValue)" }
     }

@@ -2,6 +2,7 @@ import APNSClient
 import APNSModel
 import EmbeddedIslet
 import JSONText
+import LiveActivityCore
 import LiveActivityServer
 import StorageSQL
 import StorageSQLite
@@ -39,7 +40,10 @@ struct FactGatherer {
             facts.configuration.warnings = report.warnings.filter { !$0.hasPrefix("/storage") }
             if let look = facts.database?.look { facts.contracts = await DriftLook.facts(settings, look) }
             facts.certificateEndsAt = settings.certificates?.expiresAt
-            for key in settings.keys where scope.covers(key) { facts.routes.append(await route(key, scope)) }
+            let onChannels = Set(settings.apps.filter(\.hasChannels).map(\.bundleID))
+            for key in settings.keys where scope.covers(key) {
+                facts.routes.append(await route(key, usesChannels: onChannels.contains(key.app), scope))
+            }
         }
         if let settings = examination.settings {
             facts.addresses = await AddressLook(
@@ -64,10 +68,13 @@ struct FactGatherer {
         }
     }
 
-    private func route(_ settings: Settings.KeySettings, _ scope: Scope) async -> DoctorFacts.RouteFacts {
+    private func route(
+        _ settings: Settings.KeySettings, usesChannels: Bool, _ scope: Scope
+    ) async -> DoctorFacts.RouteFacts {
         var facts = DoctorFacts.RouteFacts(
             app: settings.app, environment: settings.environment, key: settings.key.description,
             endpoint: settings.route.endpoint.description)
+        facts.usesChannels = usesChannels
         do throws(ProviderKeyError) {
             _ = try settings.key.makeToken(issuedAt: time.wall())
         } catch {
@@ -79,7 +86,30 @@ struct FactGatherer {
         facts.probe = probe
         guard probe.failure == nil, facts.signingProblem == nil else { return facts }
         (facts.push, facts.skew) = await push(settings)
+        if usesChannels { facts.channels = await channels(settings) }
         return facts
+    }
+
+    /// Returns the number of the app's broadcast channels.
+    private func channels(_ settings: Settings.KeySettings) async -> Result<Int, BroadcastError> {
+        var options = APNSClient.Options()
+        options.connectTimeout = Self.timeLimit
+        let client: APNSClient
+        do {
+            client = try APNSClient(routes: [settings.route], time: time, options: options)
+        } catch {
+            return .failure(BroadcastError(.cannotConnect, "\(error)"))
+        }
+        let result: Result<Int, BroadcastError>
+        do throws(BroadcastError) {
+            let ids = try await client.listChannels(
+                of: settings.app, in: settings.environment, within: Self.timeLimit)
+            result = .success(ids.count)
+        } catch {
+            result = .failure(error)
+        }
+        await client.shutdown(within: .seconds(1))
+        return result
     }
 
     /// Returns the skew by the answer's `date`, which has whole seconds.

@@ -71,6 +71,13 @@ extension Finding {
         case pushVague = "push-vague"
         case pushNotChecked = "push-not-checked"
 
+        case channelGood = "channel-good"
+        case channelNotEnabled = "channel-not-enabled"
+        case channelFew = "channel-few"
+        case channelUnanswered = "channel-unanswered"
+        case channelRefused = "channel-refused"
+        case channelNotChecked = "channel-not-checked"
+
         case peopleGood = "people-good"
         case peopleUnusable = "people-unusable"
         case peopleNotChecked = "people-not-checked"
@@ -311,6 +318,25 @@ extension Finding.ID {
             "run this again in a moment"),
         .pushNotChecked: Entry(
             .push, .skipped, "offline, no connection, or the key cannot sign"),
+        .channelGood: Entry(
+            .channel, .ok, "APNs lists the app's broadcast channels; fewer than 8,000 of 10,000 are in use"),
+        .channelNotEnabled: Entry(
+            .channel, .failed, "the app may not use broadcast channels (FeatureNotEnabled)",
+            "open the App ID in the developer portal, and enable Broadcast Capability under Push Notifications; until "
+                + "then, types with `delivery: auto` use tokens, and `delivery: channel` starts nothing"),
+        .channelFew: Entry(
+            .channel, .warning, "8,000 or more of the app's 10,000 broadcast channels are in use",
+            "`islet channels` shows which are the server's; delete those that other programs have made and no longer "
+                + "need"),
+        .channelUnanswered: Entry(
+            .channel, .failed, "APNs did not list the app's broadcast channels",
+            "let the firewall pass TCP to port 2195 of api-manage-broadcast.sandbox.push.apple.com and to port 2196 of "
+                + "api-manage-broadcast.push.apple.com, then run this again"),
+        .channelRefused: Entry(
+            .channel, .failed, "APNs refused to list the app's broadcast channels",
+            "see Apple's page \"Handling error responses from APNs\""),
+        .channelNotChecked: Entry(
+            .channel, .skipped, "offline, no connection, or the key cannot sign"),
         .peopleGood: Entry(
             .people, .ok, "the key set for people's tokens can be fetched and has keys"),
         .peopleUnusable: Entry(

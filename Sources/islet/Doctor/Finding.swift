@@ -2,8 +2,8 @@
 struct Finding: Equatable {
     enum Check: String, CaseIterable {
         // Checks of a server, in the order in which they are printed.
-        case configuration, database, contract, key, certificate, clock, name, connection, push, people, provider,
-            webhook
+        case configuration, database, contract, key, certificate, clock, name, connection, push, channel, people,
+            provider, webhook
         case project, activities, entitlement, background, widget, system, server
 
         /// Checks of `--project`.

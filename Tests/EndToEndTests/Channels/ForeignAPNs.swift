@@ -33,7 +33,8 @@ struct ForeignAPNs: Sendable {
             body = line["body"]?.object ?? [:]
             status = line["status"]?.int
             reason = line["reason"]?.string
-            channel = line["channel"]?.string
+            // A refused request has no effect on a channel, and still names one.
+            channel = line["channel"]?.string ?? headers["apns-channel-id"]?.string
             violations = line["violations"]?.array?.compactMap(\.string) ?? []
         }
 

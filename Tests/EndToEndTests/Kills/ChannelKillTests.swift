@@ -10,7 +10,7 @@ import Testing
 /// Real processes: the server kills itself while it makes a broadcast channel or sends to one, and the next server
 /// completes the fan-out.
 ///
-/// The tests run beside each other. After some deaths the next server waits for almost two minutes, because a creation
+/// The tests run beside each other. After some deaths the next server waits for most of a minute, because a creation
 /// that it knows nothing of may be on its way.
 struct ChannelKillTests {
     /// A point at which the process dies.

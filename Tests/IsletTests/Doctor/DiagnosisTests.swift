@@ -24,6 +24,8 @@ struct DiagnosisTests {
         route.probe = probe
         route.push = .success(PushAnswer(status: 400, reason: .known(.badDeviceToken)))
         route.skew = .seconds(1)
+        route.usesChannels = true
+        route.channels = .success(3)
         change(&route)
         return route
     }
@@ -82,7 +84,7 @@ struct DiagnosisTests {
         #expect(findings.map(\.check) == Finding.Check.allCases.filter { !Finding.Check.ofProjects.contains($0) })
         #expect(
             findings.filter { $0.outcome == .skipped }.map(\.check) == [
-                .clock, .name, .connection, .push, .people, .provider, .webhook,
+                .clock, .name, .connection, .push, .channel, .people, .provider, .webhook,
             ])
     }
 
@@ -209,6 +211,27 @@ struct DiagnosisTests {
         },
         Case(.connection, .warning, "valid for 3 more days") {
             $0.routes = [route { $0.probe?.certificateEndsAt = now + .seconds(3 * 86_400 + 60) }]
+        },
+        Case(.channel, .ok, "3 of 10,000") { $0.routes = [route { $0.channels = .success(3) }] },
+        Case(.channel, .warning, "8000 of 10,000") { $0.routes = [route { $0.channels = .success(8000) }] },
+        Case(.channel, .skipped, "no connection") { $0.routes = [route { $0.channels = nil }] },
+        Case(.channel, .failed, "FeatureNotEnabled") {
+            $0.routes = [
+                route {
+                    $0.channels = .failure(
+                        BroadcastError(.refused(status: 400, reason: .known(.featureNotEnabled)), "no"))
+                }
+            ]
+        },
+        Case(.channel, .failed, "403") {
+            $0.routes = [
+                route {
+                    $0.channels = .failure(BroadcastError(.refused(status: 403, reason: .known(.forbidden)), "no"))
+                }
+            ]
+        },
+        Case(.channel, .failed, "no answer") {
+            $0.routes = [route { $0.channels = .failure(BroadcastError(.cannotConnect, "no answer")) }]
         },
         Case(.push, .skipped, "no connection") { $0.routes = [route { $0.push = nil }] },
         Case(.push, .failed, "no answer: unknownFate") {

@@ -96,16 +96,18 @@ struct ChannelStandingTests {
         #expect(!Self.standing(empty, Self.activity()).isBehind, "nobody lacks anything")
     }
 
-    @Test(arguments: [
-        (Reason(.channelRefused, "FeatureNotEnabled"), "Broadcast Capability"),
-        (Reason(.channelRefused, "CannotCreateChannelConfig"), "end activities"),
-        (Reason(.channelRefused, "InvalidProviderToken"), "`islet doctor`"),
-        (Reason(.channelRefused, "notConfigured"), "`islet doctor`"),
-        (Reason(.channelRefused, "TooManyRequests"), nil), (Reason(.halted, "403", "", "key", ""), "`islet doctor`"),
-        (Reason(.notConfigured, "sandbox"), "`islet doctor`"), (Reason(.parked, "400", ""), "set another state"),
-        (Reason(.payloadRefused, ""), "set another state"), (Reason(.slowDown, ""), nil),
-        (Reason(.unknownFate, "lost", ""), nil), (Reason(.rescued), nil),
-    ] as [(Reason, String?)])
+    @Test(
+        arguments: [
+            (Reason(.channelRefused, "FeatureNotEnabled"), "Broadcast Capability"),
+            (Reason(.channelRefused, "CannotCreateChannelConfig"), "end activities"),
+            (Reason(.channelRefused, "InvalidProviderToken"), "`islet doctor`"),
+            (Reason(.channelRefused, "notConfigured"), "`islet doctor`"),
+            (Reason(.channelRefused, "TooManyRequests"), nil),
+            (Reason(.halted, "403", "", "key", ""), "`islet doctor`"),
+            (Reason(.notConfigured, "sandbox"), "`islet doctor`"), (Reason(.parked, "400", ""), "set another state"),
+            (Reason(.payloadRefused, ""), "set another state"), (Reason(.slowDown, ""), nil),
+            (Reason(.unknownFate, "lost", ""), nil), (Reason(.rescued), nil),
+        ] as [(Reason, String?)])
     func `the advice goes with the reason`(reason: Reason, words: String?) throws {
         let channel = try Self.existing { channel in
             channel.reason = reason

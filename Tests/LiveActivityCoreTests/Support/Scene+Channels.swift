@@ -32,12 +32,14 @@ extension Scene {
         try registerStart(device, "p2s-\(device)")
     }
 
-    mutating func claimChannels(inUse: Int? = 0, underWay: Set<ChannelKey> = []) throws -> ClaimChannels.Reply {
+    mutating func claimChannels(
+        inUse: Int? = 0, underWay: Set<ChannelKey> = [], gates: ChannelGates = ChannelGates()
+    ) throws -> ClaimChannels.Reply {
         let counts = inUse.map { [Self.route: $0] } ?? [:]
         return try run(
             ClaimChannels(
                 DueChannels(at: now, node: node, limit: 100), apps: [app.bundleID: app], inUse: counts,
-                underWay: underWay))
+                underWay: underWay, gates: gates))
     }
 
     @discardableResult

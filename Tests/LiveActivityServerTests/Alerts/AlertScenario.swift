@@ -74,6 +74,14 @@ struct AlertScenario {
                 .storeFailures,
                 [.init(["read"], .number(1)), .init(["write"], .number(grown(1, 1000..<1010, at: second)))]),
             MetricFamily(.storeWriting, [.init([], .number((200..<290).contains(second) ? Double(second - 200) : 0))]),
+            MetricFamily(
+                .channelCalls,
+                second < 800
+                    ? [] : [.init([Self.app, "production", "list", "feature_not_enabled"], .number(1))]),
+            MetricFamily(
+                .channelsInUse,
+                [.init([Self.app, "production"], .number((400..<900).contains(second) ? 8100 : 7999))]),
+            MetricFamily(.channelQueueAge, [.init([], .number((1300..<1600).contains(second) ? 40 : 0))]),
             MetricFamily(.webhookOff, [.init([Self.app, "backend"], .number(isOff ? 1 : 0))]),
             MetricFamily(.webhookDead, [.init([Self.app, "backend"], .number(isOff ? 7 : 0))]),
             MetricFamily(.apnsClockSkew, [.init(["production"], .number(skew))]),
