@@ -216,9 +216,7 @@ package struct ServerParts: Sendable {
         serving.traces = traces
         let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
         let channels = channels(store, client, node, registry)
-        serving.delivery = DeliverySources(
-            routes: { dispatcher.troubledRoutes.merging(channels.troubledRoutes) { first, _ in first } },
-            connections: readings)
+        serving.delivery = DeliverySources(dispatcher, channels, connections: readings)
         var sources = MetricsSources(
             registry: registry, version: version, startedAt: time.wall(), connections: readings)
         sources.isServed = metrics
@@ -294,5 +292,15 @@ package struct ServerParts: Sendable {
             return RefreshService.Provider(
                 app: backend.app, type: type, deadline: backend.target.timeout, ask: provider.answer)
         }
+    }
+}
+
+extension DeliverySources {
+    fileprivate init(
+        _ dispatcher: Dispatcher, _ channels: ChannelService, connections: @escaping @Sendable () -> [ConnectionReading]
+    ) {
+        self.init(
+            routes: { dispatcher.troubledRoutes.merging(channels.troubledRoutes) { first, _ in first } },
+            connections: connections)
     }
 }

@@ -50,8 +50,8 @@ extension CardIntake {
         return true
     }
 
-    /// Returns `true` if the report names neither token nor channel, as those of cards that a push has put on a channel,
-    /// and the row awaits such a card.
+    /// Returns `true` if the row awaits a card on a channel, and the report may be of it: it names neither token nor
+    /// channel.
     private func isUnseenStart(_ report: CardReport, of card: CardMachine) -> Bool {
         guard report.state != .requesting, !report.isServed else { return false }
         return card.life.openStart?.channel != nil && !isOlder(report, than: card)

@@ -105,16 +105,23 @@ package struct ClaimChannels: Command {
         draft.recordRescue(of: old, at: now)
     }
 
-    private func claim(_ old: ChannelRecord, _ reply: inout Reply, _ draft: inout Draft) {
-        var channel = old
-        guard let app = apps[old.app], app.environments.contains(old.key.environment) else {
-            channel.dueAt = now + Self.unconfiguredPause
-            return draft.put(channel)
-        }
-        // The configuration no longer has this type. Keep the work until it does, as lanes do.
-        if let activity = draft.snapshot.activities[old.key.activity], activity.app == old.app,
+    /// Returns the settings of the channel's app.
+    ///
+    /// - Returns: `nil` while the configuration lacks the app, its environment or the type. The work is kept until then,
+    ///   like that of lanes.
+    private func settings(of channel: ChannelRecord, _ draft: Draft) -> AppSettings? {
+        guard let app = apps[channel.app], app.environments.contains(channel.key.environment) else { return nil }
+        if let activity = draft.snapshot.activities[channel.key.activity], activity.app == channel.app,
             app.types[activity.type] == nil
         {
+            return nil
+        }
+        return app
+    }
+
+    private func claim(_ old: ChannelRecord, _ reply: inout Reply, _ draft: inout Draft) {
+        var channel = old
+        guard let app = settings(of: old, draft) else {
             channel.dueAt = now + Self.unconfiguredPause
             return draft.put(channel)
         }
