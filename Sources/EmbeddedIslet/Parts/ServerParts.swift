@@ -215,8 +215,7 @@ package struct ServerParts: Sendable {
         serving.version = version
         serving.traces = traces
         let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
-        let channels = channels(store, client, node, registry)
-        serving.delivery = DeliverySources(dispatcher, channels, connections: readings)
+        serving.delivery = DeliverySources(routes: { dispatcher.troubledRoutes }, connections: readings)
         var sources = MetricsSources(
             registry: registry, version: version, startedAt: time.wall(), connections: readings)
         sources.isServed = metrics
@@ -246,7 +245,7 @@ package struct ServerParts: Sendable {
                     limits: refreshes, metrics: RefreshMetrics(factory: registry), logger: logger))
         }
         // It also ends and deletes channels of types that take none any more.
-        timed.append(channels)
+        timed.append(channels(store, client, node, registry))
         let webhookService = WebhookService(
             store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
             metrics: WebhookMetrics(factory: registry), logger: logger)
@@ -292,15 +291,5 @@ package struct ServerParts: Sendable {
             return RefreshService.Provider(
                 app: backend.app, type: type, deadline: backend.target.timeout, ask: provider.answer)
         }
-    }
-}
-
-extension DeliverySources {
-    fileprivate init(
-        _ dispatcher: Dispatcher, _ channels: ChannelService, connections: @escaping @Sendable () -> [ConnectionReading]
-    ) {
-        self.init(
-            routes: { dispatcher.troubledRoutes.merging(channels.troubledRoutes) { first, _ in first } },
-            connections: connections)
     }
 }

@@ -94,7 +94,11 @@ package struct JoinActivity: Command {
         let desired = DesiredSituation(activity, type, content, draft)
         let environment = phone.map { $0.environment ?? .production } ?? self.environment ?? app.defaultEnvironment
         switch phone.map({ desired.routeOfApp(on: $0.facts) }) ?? desired.routeOfApp(in: environment) {
-        case .token: break
+        case .token:
+            guard case .anybody = joiner else { break }
+            // Nobody could report the update token of this card, so nobody could change it or end it.
+            offer.mayStart = false
+            if desired.takesChannels { offer.retryAfter = pause(before: desired.channel(in: environment)) }
         case .channel(let channel):
             offer.channel = channel
             offer.timestamp = desired.channel(channel)?.timestamp ?? 0

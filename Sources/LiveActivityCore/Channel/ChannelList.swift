@@ -43,8 +43,12 @@ package struct TakeChannelList: Command {
         let isSettled =
             !channels.contains { $0.flight?.kind == .create }
             && (lost.isEmpty || isCertain && !lost.contains { $0.waitsUntil(at: now) != nil })
-        // More ids than lost creations: somebody else makes channels too, and nobody can tell which are whose.
-        let adopted = isSettled && unknown.count <= lost.count ? unknown : []
+        // If somebody else makes channels too, nobody can tell which are whose, and the lost ones are made anew. The
+        // same holds if they store differently, because the list does not say which stores what.
+        let isOurs =
+            unknown.count <= lost.count && !strangers.contains { listed.contains($0.id) }
+            && Set(lost.map(\.storage)).count <= 1
+        let adopted = isSettled && isOurs ? unknown : []
         for (channel, id) in zip(lost, adopted.map(Optional.some) + Array(repeating: nil, count: lost.count)) {
             guard isSettled else { break }
             var channel = channel
@@ -64,7 +68,7 @@ package struct TakeChannelList: Command {
             channel.look(at: now)
             draft.put(channel)
         }
-        reply.foreign = listed.count - own.count - reply.found
+        reply.foreign = unknown.count - reply.found + strangers.count { listed.contains($0.id) }
         return reply
     }
 }

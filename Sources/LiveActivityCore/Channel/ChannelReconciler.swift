@@ -55,7 +55,9 @@ package enum ChannelReconciler {
         if isOver, case .refused = channel.life { return .forget }
         if let retryAt = channel.waitsUntil(at: now) { return .wait(until: retryAt) }
         switch channel.life {
-        case .wanted, .refused: return channel.isAwaited ? .create : .nothing
+        // Cards that `auto` started with tokens meanwhile wait for nothing, and later cards still need the channel.
+        case .wanted, .refused:
+            return channel.isAwaited || channel.tries > 0 || channel.life == .refused ? .create : .nothing
         case .lost: return .find
         case .open: return isOver ? end(channel, desired, now) : update(channel, desired, now)
         }

@@ -32,7 +32,7 @@ package struct ChannelRecord: Sendable, Hashable {
     package var life = Life.wanted
     /// Operation on its way; `nil` if there is none.
     package var flight: ChannelFlight?
-    /// Number that grows with each claim and rescue. A settlement under an older fence changes nothing.
+    /// Number that grows with each claim. A settlement under an older fence, or after a rescue, changes nothing.
     package var fence: Int64 = 0
     /// `true` once a start named the channel, an app that joins was given it, or a phone reported a card on it.
     package var hasCards = false
@@ -229,6 +229,16 @@ extension ChannelRecord {
     package mutating func refuse(_ reason: Reason, retryAt time: UnixTime) {
         life = .refused
         fail(at: time, reason, counts: true)
+    }
+
+    /// Records that the operation waits, because its route fails. That is no failure of this channel.
+    ///
+    /// - Parameter isAutomatic: `true` if cards start with update tokens meanwhile.
+    package mutating func hold(until time: UnixTime, _ reason: Reason, isAutomatic: Bool) {
+        if id == nil, isAutomatic { life = .refused }
+        self.reason = reason
+        retryAt = time
+        dueAt = time
     }
 
     /// Records that APNs does not know the channel any more. Its cards cannot be reached, and later cards need another.

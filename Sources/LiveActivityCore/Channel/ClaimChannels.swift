@@ -25,6 +25,10 @@ package struct ClaimChannels: Command {
         package var sought: Set<PushRoute> = []
         /// Number of operations that a process had abandoned.
         package var rescued = 0
+        /// Routes on which one of them was a creation, whose call may still be on its way.
+        package var doubted: Set<PushRoute> = []
+        /// Number of creations and deletions among the errands.
+        package var managing = 0
         /// The gates after the claim, with the probes it took and the routes it held back.
         package var gates = ChannelGates()
         /// `true` if the claim changed something, so that another may find more.
@@ -39,6 +43,8 @@ package struct ClaimChannels: Command {
     package static let unconfiguredPause = Duration.seconds(3600)
     /// Time after which a channel that waits for the list of its route is looked at again. The list comes before.
     package static let listingPause = Duration.seconds(60)
+    /// Wait of a creation or deletion for which there is no room.
+    package static let roomPause = Duration.seconds(1)
     /// Shortest wait of an operation that a circuit holds back. Each look writes the channel's row.
     package static let heldPause = Duration.seconds(10)
     /// Number of an app's 10,000 channels up to which `auto` makes another.
@@ -52,20 +58,24 @@ package struct ClaimChannels: Command {
     package let inUse: [PushRoute: Int]
     /// Channels with an operation that this process has under way. It is not abandoned, whatever the wall clock says.
     package let underWay: Set<ChannelKey>
-    /// Time until no call of a lost creation can be on its way any more. Then a list tells what became of it.
-    package let certainIn: Duration
+    /// Time until no call of a lost creation can be on its way any more, for each route where one can. Then a list
+    /// tells what became of it.
+    package let certainIn: [PushRoute: Duration]
+    /// Maximum number of creations and deletions. An endpoint that does not answer them holds no broadcast up.
+    package let managementRoom: Int
     /// State of the circuits.
     package let gates: ChannelGates
 
     package init(
         _ due: DueChannels, apps: [BundleID: AppSettings], inUse: [PushRoute: Int], underWay: Set<ChannelKey> = [],
-        certainIn: Duration = .zero, gates: ChannelGates = ChannelGates()
+        certainIn: [PushRoute: Duration] = [:], managementRoom: Int = .max, gates: ChannelGates = ChannelGates()
     ) {
         self.due = due
         self.apps = apps
         self.inUse = inUse
         self.underWay = underWay
         self.certainIn = certainIn
+        self.managementRoom = managementRoom
         self.gates = gates
     }
 
@@ -81,12 +91,13 @@ package struct ClaimChannels: Command {
         for key in draft.snapshot.dueChannels {
             guard var channel = draft.snapshot.channels[key] else { continue }
             if channel.flight?.node == due.node, underWay.contains(key) {
-                // The clock was set forward. The operation's answer is still awaited, for less than a lease.
+                // The clock was set forward, or the outcome is still being stored. Nobody has abandoned it.
                 channel.dueAt = now + Self.lease
                 draft.put(channel)
             } else if channel.isAbandoned(at: now, node: due.node) {
                 rescue(channel, &draft)
                 reply.rescued += 1
+                if channel.flight?.kind == .create { reply.doubted.insert(channel.route) }
                 reply.hasMovedOn = true
             } else {
                 claim(channel, &reply, &draft)
@@ -107,8 +118,8 @@ package struct ClaimChannels: Command {
 
     /// Returns the settings of the channel's app.
     ///
-    /// - Returns: `nil` while the configuration lacks the app, its environment or the type. The work is kept until then,
-    ///   like that of lanes.
+    /// - Returns: `nil` while the configuration lacks the app, its environment or the type. The work is kept until
+    ///   then, like that of lanes.
     private func settings(of channel: ChannelRecord, _ draft: Draft) -> AppSettings? {
         guard let app = apps[channel.app], app.environments.contains(channel.key.environment) else { return nil }
         if let activity = draft.snapshot.activities[channel.key.activity], activity.app == channel.app,
@@ -136,25 +147,26 @@ package struct ClaimChannels: Command {
         }
         var flight = ChannelFlight(.create, node: due.node, claimedAt: now, leaseUntil: now + Self.lease)
         let decision = ChannelReconciler.decide(channel, desired, now: now)
-        if let closure = reply.gates.closure(for: decision, on: channel.route, isListed: inUse[channel.route] != nil) {
-            hold(channel, closure, &draft)
-            reply.hasMovedOn = true
-            return
-        }
+        let isAutomatic = desired?.type.policy.delivery == .auto
+        let count = inUse[channel.route]
+        let isFull = isAutomatic && count.map { $0 >= Self.automaticLimit } ?? false
+        let leaves = count != nil && !isFull
+        if putOff(decision, channel, isAutomatic: isAutomatic, leaves: leaves, &reply, &draft) { return }
         switch decision {
         case .nothing: channel.dueAt = nil
         case .wait(let until): channel.dueAt = until
         case .forget: return draft.removeChannel(old.key)
         case .find:
-            if certainIn <= .zero { reply.sought.insert(channel.route) }
-            channel.dueAt = now + (certainIn > .zero ? certainIn : Self.listingPause)
+            let wait = certainIn[channel.route] ?? .zero
+            if wait <= .zero { reply.sought.insert(channel.route) }
+            channel.dueAt = now + (wait > .zero ? wait : Self.listingPause)
         case .create:
-            guard let count = inUse[channel.route] else {
+            guard let count else {
                 reply.unlisted.insert(channel.route)
                 channel.dueAt = now + Self.listingPause
                 break
             }
-            if desired?.type.policy.delivery == .auto, count >= Self.automaticLimit {
+            if isFull {
                 channel.refuse(
                     Reason(.channelRefused, "\(count)\(Self.inUseSuffix)"),
                     retryAt: now + ChannelReconciler.refusalPause)
@@ -163,10 +175,12 @@ package struct ClaimChannels: Command {
             }
             channel.claim(flight)
             reply.errands.append(ChannelErrand(channel, flight))
+            reply.managing += 1
         case .delete:
             flight.kind = .delete
             channel.claim(flight)
             reply.errands.append(ChannelErrand(channel, flight))
+            reply.managing += 1
         case .broadcast(let plan):
             flight.kind = plan.kind
             flight.revision = plan.revision
@@ -187,18 +201,27 @@ package struct ClaimChannels: Command {
         reply.hasMovedOn = true
     }
 
-    /// Holds an operation back, because its route fails. Cards that `auto` would put on the channel do not wait for it.
-    private func hold(_ old: ChannelRecord, _ closure: CircuitGate.Closure, _ draft: inout Draft) {
+    /// Puts an operation off if its route fails, or if there is no room for another creation or deletion. While its
+    /// route fails, `auto` starts cards with update tokens.
+    ///
+    /// - Parameter leaves: `false` if a creation would not leave, because a list comes first or `auto` makes no more.
+    /// - Returns: `true` if the operation was put off.
+    private func putOff(
+        _ decision: ChannelReconciler.Decision, _ old: ChannelRecord, isAutomatic: Bool, leaves: Bool,
+        _ reply: inout Reply, _ draft: inout Draft
+    ) -> Bool {
         var channel = old
-        let time = max(closure.until, now + Self.heldPause)
-        if channel.id == nil {
-            channel.refuse(closure.reason, retryAt: time)
-            draft.callWaiting(&channel, at: now)
+        if let closure = reply.gates.closure(for: decision, on: channel.route, leaves: leaves) {
+            channel.hold(until: max(closure.until, now + Self.heldPause), closure.reason, isAutomatic: isAutomatic)
+            if channel.life == .refused { draft.callWaiting(&channel, at: now) }
+        } else if decision == .delete || decision == .create && leaves, reply.managing >= managementRoom {
+            channel.dueAt = now + Self.roomPause
         } else {
-            channel.reason = closure.reason
-            channel.dueAt = time
+            return false
         }
         draft.put(channel)
+        reply.hasMovedOn = true
+        return true
     }
 
     /// Begins the coalescing window of the state that leaves, as a flight of a lane does.
@@ -224,14 +247,14 @@ package struct ChannelGates: Sendable, Equatable {
 
     /// Returns the fault for which the operation is held back; `nil` if it may leave.
     ///
-    /// - Parameter isListed: `false` if a creation only asks for a list first.
+    /// - Parameter leaves: `false` if a creation would not leave, because a list comes first or `auto` makes no more.
     mutating func closure(
-        for decision: ChannelReconciler.Decision, on route: PushRoute, isListed: Bool
+        for decision: ChannelReconciler.Decision, on route: PushRoute, leaves: Bool
     ) -> CircuitGate.Closure? {
         let admission: CircuitGate.Admission
         switch decision {
         case .broadcast(let plan): admission = sends.admit(isHarmless: plan.alertRevision == 0, to: route)
-        case .create where isListed: admission = management.admit(isHarmless: true, to: route)
+        case .create where leaves: admission = management.admit(isHarmless: true, to: route)
         case .delete: admission = management.admit(isHarmless: true, to: route)
         case .create, .find, .forget, .wait, .nothing: return nil
         }

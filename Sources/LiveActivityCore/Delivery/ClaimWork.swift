@@ -331,7 +331,7 @@ package struct ClaimWork: Command {
         _ plan: PushPlan, _ phone: inout PhoneSituation, _ desired: DesiredSituation, _ draft: inout Draft
     ) -> Flight.Seat {
         let activity = desired.activity
-        let alerted = desired.alerted(onChannelOf: phone.card)
+        let alerted = desired.alerted(onChannelOf: phone)
         if plan.kind == .start, plan.part == .card, phone.card.run != activity.run {
             phone.updateToken = nil
             beginRun(of: activity, &phone.card, &draft)

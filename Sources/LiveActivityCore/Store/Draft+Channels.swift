@@ -155,11 +155,14 @@ extension DesiredSituation {
     }
 
     /// Returns the newest alert that may have come to the phone's last card by its channel; 0 if none did.
-    func alerted(onChannelOf card: CardMachine) -> Revision {
+    func alerted(onChannelOf phone: PhoneSituation) -> Revision {
+        let card = phone.card
         let last = card.lastChannel.flatMap(channel)?.alertedRevision ?? 0
-        guard card.state == .requesting, card.run == activity.run else { return last }
         // The app may have started its card on the run's channel, and the report of it may be lost.
-        return channels.reduce(last) { $1.key.run == card.run ? max($0, $1.alertedRevision) : $0 }
+        guard card.state == .requesting, card.run == activity.run, phone.device.takesChannels,
+            let asked = channel(in: phone.device.environment ?? .production)
+        else { return last }
+        return max(last, asked.alertedRevision)
     }
 }
 

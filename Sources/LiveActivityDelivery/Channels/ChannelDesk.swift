@@ -13,9 +13,15 @@ final class ChannelDesk: Sendable {
     }
 
     private struct State {
-        var underWay: Set<ChannelKey> = []
-        /// Time from which no creation whose answer was lost can be on its way any more.
-        var certainAt: MonotonicTime
+        /// Fence of the operation that each channel has under way.
+        var underWay: [ChannelKey: Int64] = [:]
+        var managing = 0
+        var deleting = 0
+        var deletions = 0
+        /// Time from which a creation of an earlier process cannot be on its way any more.
+        let startCertainAt: MonotonicTime
+        /// The same for creations of this process whose answers were lost.
+        var certainAt: [PushRoute: MonotonicTime] = [:]
         var lines: [PushRoute: Line] = [:]
     }
 
@@ -25,27 +31,54 @@ final class ChannelDesk: Sendable {
     /// - Parameter now: Start of the process. A process before it may have sent a creation a moment ago.
     init(_ limits: ChannelService.Limits, at now: MonotonicTime) {
         self.limits = limits
-        state = Mutex(State(certainAt: now + ClaimChannels.lease))
+        state = Mutex(State(startCertainAt: now + ClaimChannels.lease))
     }
 
     /// Number of operations that may begin.
     var room: Int { state.withLock { max(0, limits.open - $0.underWay.count) } }
     /// Channels with an operation that has not ended.
-    var underWay: Set<ChannelKey> { state.withLock(\.underWay) }
+    var underWay: Set<ChannelKey> { state.withLock { Set($0.underWay.keys) } }
+    /// Number of creations and deletions that may begin. They take half of the room, so that broadcasts have the rest.
+    var managementRoom: Int { state.withLock { max(0, limits.open / 2 - $0.managing) } }
+    /// Number of deletions that ended; `nil` while one is under way. A list that overlaps one may have its channel.
+    var deletions: Int? { state.withLock { $0.deleting == 0 ? $0.deletions : nil } }
 
     /// Number of channels of each route that was listed.
     var inUse: [PushRoute: Int] { state.withLock { $0.lines.compactMapValues(\.count) } }
 
-    func began(_ key: ChannelKey) { state.withLock { _ = $0.underWay.insert(key) } }
-    func ended(_ key: ChannelKey) { state.withLock { _ = $0.underWay.remove(key) } }
+    func began(_ errand: ChannelErrand) {
+        state.withLock { state in
+            state.underWay[errand.channel.key] = errand.fence
+            if !errand.flight.isBroadcast { state.managing += 1 }
+            if errand.flight.kind == .delete { state.deleting += 1 }
+        }
+    }
 
-    /// Records that an operation claimed at this time may still be on its way although nobody waits for it any more.
-    func doubt(_ claimedAt: MonotonicTime) {
-        state.withLock { $0.certainAt = max($0.certainAt, claimedAt + ClaimChannels.lease) }
+    func ended(_ errand: ChannelErrand) {
+        state.withLock { state in
+            // The next operation of the channel may have begun already.
+            if state.underWay[errand.channel.key] == errand.fence { state.underWay[errand.channel.key] = nil }
+            if !errand.flight.isBroadcast { state.managing -= 1 }
+            if errand.flight.kind == .delete {
+                state.deleting -= 1
+                state.deletions += 1
+            }
+        }
+    }
+
+    /// Records that a creation claimed at this time may still be on its way although nobody waits for it any more.
+    func doubt(_ route: PushRoute, _ claimedAt: MonotonicTime) {
+        state.withLock { state in
+            state.certainAt[route] = max(state.certainAt[route] ?? claimedAt, claimedAt + ClaimChannels.lease)
+        }
     }
 
     /// Returns the time until no creation whose answer was lost can be on its way any more; zero if that has come.
-    func certainIn(at now: MonotonicTime) -> Duration { state.withLock { max(.zero, $0.certainAt - now) } }
+    func certainIn(_ route: PushRoute, at now: MonotonicTime) -> Duration {
+        state.withLock { state in
+            max(.zero, max(state.startCertainAt, state.certainAt[route] ?? state.startCertainAt) - now)
+        }
+    }
 
     /// Begins a list of the route, unless one is under way or failed a moment ago.
     func mayList(_ route: PushRoute, at now: MonotonicTime) -> Bool {

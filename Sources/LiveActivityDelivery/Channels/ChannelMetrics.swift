@@ -5,20 +5,15 @@ import Synchronization
 
 /// Metrics of broadcast channels: calls by outcome, and the number of channels that APNs has.
 package final class ChannelMetrics: Sendable {
-    private struct Key: Hashable {
-        let route: PushRoute
-        let kind: String
-        let outcome: String
-    }
-
     private let factory: any MetricsFactory
-    // Bounded: apps come from the configuration, and all other labels from closed lists.
-    private let calls = Mutex<[Key: Counter]>([:])
+    private let calls: CounterFamily
+    // Bounded: apps come from the configuration.
     private let counts = Mutex<[PushRoute: Meter]>([:])
 
     /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
+        calls = CounterFamily(.channelCalls, factory: factory)
     }
 
     func called(_ errand: ChannelErrand, _ outcome: SettleChannel.Outcome) {
@@ -28,12 +23,12 @@ package final class ChannelMetrics: Sendable {
             case .notBuilt: "not_built"
             case .failed(let error): error.metricOutcome
             }
-        count(Key(route: errand.channel.route, kind: errand.flight.kind.word, outcome: word))
+        count(errand.channel.route, errand.flight.kind.word, word)
     }
 
     /// Counts a list; `nil` for one that succeeded.
     func listed(_ route: PushRoute, _ error: BroadcastError?) {
-        count(Key(route: route, kind: "list", outcome: error?.metricOutcome ?? "accepted"))
+        count(route, "list", error?.metricOutcome ?? "accepted")
     }
 
     /// Records the number of channels that APNs has of each app.
@@ -44,7 +39,8 @@ package final class ChannelMetrics: Sendable {
                     known[route]
                     ?? Meter(
                         label: Metric.channelsInUse.name,
-                        dimensions: labels(.channelsInUse, [route.app.text, route.environment.rawValue]),
+                        dimensions: Array(
+                            zip(Metric.channelsInUse.labels, [route.app.text, route.environment.rawValue])),
                         factory: factory)
                 known[route] = meter
                 meter.set(count)
@@ -52,22 +48,8 @@ package final class ChannelMetrics: Sendable {
         }
     }
 
-    private func count(_ key: Key) {
-        calls.withLock { known in
-            let counter =
-                known[key]
-                ?? Counter(
-                    label: Metric.channelCalls.name,
-                    dimensions: labels(
-                        .channelCalls, [key.route.app.text, key.route.environment.rawValue, key.kind, key.outcome]),
-                    factory: factory)
-            known[key] = counter
-            return counter
-        }.increment()
-    }
-
-    private func labels(_ metric: Metric, _ values: [String]) -> [(String, String)] {
-        zip(metric.labels, values).map { ($0, $1) }
+    private func count(_ route: PushRoute, _ kind: String, _ outcome: String) {
+        calls.increment(route.app.text, route.environment.rawValue, kind, outcome)
     }
 }
 

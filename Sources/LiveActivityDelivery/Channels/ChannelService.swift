@@ -71,12 +71,6 @@ package struct ChannelService: Service {
         management = Circuits(logger: labeled)
     }
 
-    /// Routes on which nothing is sent or managed because of a fault.
-    package var troubledRoutes: [PushRoute: CircuitBoard.Status] {
-        let now = time.wall()
-        return management.status(at: now).merging(sends.status(at: now)) { $1 }
-    }
-
     /// Runs until the service stops. The next process finishes what is under way.
     package func run() async throws {
         await withGracefulShutdownHandler {
@@ -106,14 +100,14 @@ package struct ChannelService: Service {
                 let result = try await store.commit(
                     ClaimChannels(
                         due, apps: apps, inUse: desk.inUse, underWay: desk.underWay,
-                        certainIn: desk.certainIn(at: claimedAt), gates: gates))
+                        certainIn: certainties(at: claimedAt), managementRoom: desk.managementRoom, gates: gates))
                 guard case .success(let reply) = result else { continue }
                 sends.claimed(probed: reply.gates.sends.probed, held: reply.gates.sends.held, at: due.at)
                 management.claimed(
                     probed: reply.gates.management.probed, held: reply.gates.management.held, at: due.at)
-                if reply.rescued > 0 { desk.doubt(claimedAt) }
+                for route in reply.doubted { desk.doubt(route, claimedAt) }
                 for errand in reply.errands {
-                    desk.began(errand.channel.key)
+                    desk.began(errand)
                     group.addTask { await run(errand, claimedAt: claimedAt, under: gates) }
                 }
                 list(reply, &group)
@@ -142,7 +136,7 @@ package struct ChannelService: Service {
 
     private func run(_ errand: ChannelErrand, claimedAt: MonotonicTime, under gates: ChannelGates) async {
         defer {
-            desk.ended(errand.channel.key)
+            desk.ended(errand)
             signal.raise()
         }
         faultPoints.reach(.sendBefore)
@@ -150,9 +144,12 @@ package struct ChannelService: Service {
         let left = claimedAt + limits.call - time.monotonic()
         let outcome = left > .zero ? await perform(errand, within: left) : .failed(Self.late)
         faultPoints.reach(.answerReceived)
-        if case .failed(let error) = outcome, error.mayHaveHappened { desk.doubt(claimedAt) }
+        if case .failed(let error) = outcome, error.mayHaveHappened, case .create = errand.flight.kind {
+            desk.doubt(errand.channel.route, claimedAt)
+        }
         note(outcome, of: errand)
-        learn(outcome, of: errand, under: gates)
+        // A process that was suspended knows nothing about APNs.
+        if outcome != .failed(Self.late) { learn(outcome, of: errand, under: gates) }
         metrics.called(errand, outcome)
         await settle(errand, outcome)
         metrics.inUse(desk.inUse)
@@ -236,11 +233,24 @@ package struct ChannelService: Service {
 
     // MARK: - Lists
 
+    /// Returns the routes on which a lost creation may still be on its way, and for how long.
+    private func certainties(at now: MonotonicTime) -> [PushRoute: Duration] {
+        var waits: [PushRoute: Duration] = [:]
+        for app in apps.values {
+            for environment in app.environments {
+                let route = PushRoute(app.bundleID, environment)
+                let wait = desk.certainIn(route, at: now)
+                if wait > .zero { waits[route] = wait }
+            }
+        }
+        return waits
+    }
+
     /// Begins the lists that a claim asks for.
     private func list(_ reply: ClaimChannels.Reply, _ group: inout DiscardingTaskGroup) {
         let now = time.monotonic()
-        let isCertain = desk.certainIn(at: now) == .zero
         for route in reply.unlisted.union(reply.sought).sorted() where desk.mayList(route, at: now) {
+            let isCertain = desk.certainIn(route, at: now) == .zero
             group.addTask { await list(route, isCertain: isCertain) }
         }
     }
@@ -254,6 +264,7 @@ package struct ChannelService: Service {
         }
         let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
         let ids: [ChannelID]
+        let deletions = desk.deletions
         do throws(BroadcastError) {
             ids = try await sender.listChannels(of: route.app, in: route.environment, within: limits.call)
         } catch {
@@ -267,8 +278,11 @@ package struct ChannelService: Service {
         metrics.listed(route, nil)
         desk.found(ids.count, on: route)
         metrics.inUse(desk.inUse)
+        // A list that a deletion overlaps may have a channel that is gone.
+        let isWhole = deletions != nil && deletions == desk.deletions
         let take = TakeChannelList(
-            route, ids, isCertain: isCertain && desk.certainIn(at: time.monotonic()) == .zero, now: time.wall())
+            route, ids, isCertain: isCertain && isWhole && desk.certainIn(route, at: time.monotonic()) == .zero,
+            now: time.wall())
         do throws(StorageError) {
             if case .success(let reply) = try await store.commit(take) {
                 isTaken = true

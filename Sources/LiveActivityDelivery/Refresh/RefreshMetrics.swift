@@ -8,17 +8,17 @@ package final class RefreshMetrics: Sendable {
     private struct Key: Hashable {
         let app: BundleID
         let type: String
-        let outcome: String
     }
 
     private let factory: any MetricsFactory
-    // Bounded: apps and types come from the configuration, and outcomes from a closed list.
-    private let counters = Mutex<[Key: Counter]>([:])
+    private let refreshes: CounterFamily
+    // Bounded: apps and types come from the configuration.
     private let timers = Mutex<[Key: CoreMetrics.Timer]>([:])
 
     /// - Parameter factory: Factory that stores the metrics. The default is that of the process.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
+        refreshes = CounterFamily(.refreshes, factory: factory)
     }
 
     func finished(_ run: RefreshRun, _ reply: FinishRefresh.Reply) {
@@ -28,20 +28,11 @@ package final class RefreshMetrics: Sendable {
             } else if reply
                 .changed + reply.ended > 0
             { "changed" } else { "unchanged" }
-        let key = Key(app: run.app, type: run.type, outcome: outcome)
-        counters.withLock { known in
-            let counter =
-                known[key]
-                ?? Counter(
-                    label: Metric.refreshes.name,
-                    dimensions: labels(.refreshes, [run.app.text, run.type, outcome]), factory: factory)
-            known[key] = counter
-            return counter
-        }.increment()
+        refreshes.increment(run.app.text, run.type, outcome)
     }
 
     func answered(_ app: BundleID, _ type: String, after duration: Duration) {
-        let key = Key(app: app, type: type, outcome: "")
+        let key = Key(app: app, type: type)
         timers.withLock { known in
             let timer =
                 known[key]

@@ -190,7 +190,7 @@ extension Schema.Name {
             Schema.field("lastTimestamp", moment, "Newest timestamp of a push to the card or its channel."),
             Schema.field(
                 "retryAfter", .count,
-                "Seconds after which to ask again for the channel that is being made; only in answers to a join."),
+                "Seconds after which to ask again for the channel that is not there yet; only in answers to a join."),
         ])
 
     private static let desiredAll = Schema.answer(

@@ -7,12 +7,12 @@ import JSONText
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks everything that pushes depend on: configuration, database, contracts, keys, clock, "
-            + "connection to APNs.",
+            + "connection to APNs, broadcast channels.",
         discussion: """
             Prints one line for each check: ok, warning, failed or skipped, and below it what to do. Can run beside \
             the server. For each key it sends one push to an invalid token: the refusal proves that APNs can be \
-            reached and accepts key, team and app. The command connects to backends, webhook endpoints and key sets, \
-            and reads only the key sets. It changes nothing, and no phone is affected. Each finding has a stable id, \
+            reached and accepts key, team and app. Of an app that uses broadcast channels it lists the channels. The \
+            command connects to backends, webhook endpoints and key sets, and reads only the key sets. It changes nothing, and no phone is affected. Each finding has a stable id, \
             in --json and in docs/operating/doctor.md.
             Exits with 0 when nothing failed, else with 1.
 

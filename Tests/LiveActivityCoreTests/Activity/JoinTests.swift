@@ -219,6 +219,17 @@ struct JoinTests {
         }
     }
 
+    @Test func `nobody without a credential starts a card that nobody could change`() throws {
+        var scene = Scene(
+            Sample.type {
+                $0.delivery = .token
+                $0.join = .anonymous
+            })
+        try scene.put()
+        #expect(try !scene.run(Self.command(scene, .anybody)).mayStart)
+        #expect(try scene.run(Self.command(scene, Self.ann)).mayStart)
+    }
+
     @Test func `while APNs makes no channel, the app learns when to ask again`() throws {
         var scene = Scene(Self.match())
         try scene.put()

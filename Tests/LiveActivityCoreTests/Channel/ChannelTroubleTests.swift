@@ -7,57 +7,6 @@ import Testing
 struct ChannelTroubleTests {
     private static let lost = BroadcastError(.unknownFate, "no answer")
 
-    @Test func `a creation of unknown fate is found in the list, and no second channel is made`() throws {
-        var scene = try Scene.onChannel()
-        try scene.put(users: ["phone"])
-        try scene.deliver()
-        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
-        scene.wait(.seconds(60))
-        let reply = try scene.claimChannels()
-        #expect(reply.errands.isEmpty && reply.sought == [Scene.route])
-        let id = try #require(ChannelID("AAAABBBB"))
-        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
-        #expect(try scene.deliverAll().seats.first?.plan.channel == id)
-    }
-
-    @Test func `a creation that made no channel is made again`() throws {
-        var scene = try Scene.onChannel()
-        try scene.put(users: ["phone"])
-        try scene.deliver()
-        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
-        scene.wait(.seconds(60))
-        _ = try scene.claimChannels()
-        _ = try scene.run(TakeChannelList(Scene.route, [], now: scene.now))
-        #expect(try scene.broadcast().map(\.flight.kind) == [.create])
-    }
-
-    @Test func `a lost creation is looked for when its call cannot be on its way any more`() throws {
-        var scene = try Scene.onChannel()
-        try scene.put(users: ["phone"])
-        try scene.deliver()
-        let errand = try #require(try scene.claimChannels().errands.first)
-        scene.node = 2
-        #expect(try scene.claimChannels().rescued == 1)
-        scene.now = errand.flight.leaseUntil - .milliseconds(1)
-        #expect(try scene.claimChannels().sought.isEmpty)
-        #expect(try scene.run(TakeChannelList(Scene.route, [], now: scene.now)).found == 0)
-        #expect(try scene.channel()?.life == .lost, "a list for another reason tells nothing")
-        scene.now = errand.flight.leaseUntil
-        #expect(try scene.claimChannels().sought == [Scene.route])
-    }
-
-    @Test func `a list tells nothing about a creation that may still be on its way, nor about unknown ids`() throws {
-        var scene = try Scene.onChannel()
-        try scene.put(users: ["phone"])
-        try scene.deliver()
-        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
-        scene.wait(.seconds(60))
-        let id = try #require(ChannelID("AAAABBBB"))
-        #expect(try scene.run(TakeChannelList(Scene.route, [id], isCertain: false, now: scene.now)).found == 0)
-        #expect(try scene.channel()?.life == .lost && scene.store.rows.strangers.isEmpty)
-        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
-    }
-
     @Test func `an operation that its process has under way outlives a clock that is set forward`() throws {
         var scene = try Scene.onChannel()
         try scene.put(users: ["phone"])
@@ -68,28 +17,6 @@ struct ChannelTroubleTests {
         let id = try #require(ChannelID("AAAABBBB"))
         #expect(try !scene.settle(errand, .created(id)).isLate)
         #expect(try scene.channel()?.id == id)
-    }
-
-    @Test func `a channel of somebody else is never taken, and stays known`() throws {
-        var scene = try Scene.onChannel()
-        let theirs = try #require(ChannelID("CCCCDDDD"))
-        #expect(try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now)).foreign == 1)
-        try scene.put(users: ["phone"])
-        try scene.deliver()
-        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
-        scene.wait(.seconds(60))
-        _ = try scene.claimChannels()
-        #expect(try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now)).found == 0)
-        #expect(try scene.channel()?.life == .wanted)
-        // Two new ids and one lost creation: nobody can tell which is whose.
-        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(Self.lost))
-        scene.wait(.seconds(60))
-        _ = try scene.claimChannels()
-        let two = ["EEEEFFFF", "GGGGHHHH"].compactMap { ChannelID($0) }
-        #expect(try scene.run(TakeChannelList(Scene.route, [theirs] + two, now: scene.now)).found == 0)
-        #expect(scene.store.rows.strangers.count == 3)
-        _ = try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now))
-        #expect(scene.store.rows.strangers.map(\.id) == [theirs], "a channel that is gone is forgotten")
     }
 
     @Test func `the fate of a broadcast of a lost process is unknown: the state goes again, without its alert`() throws
@@ -295,6 +222,52 @@ struct ChannelTroubleTests {
         scene.wait(.seconds(121))
         let seats = try scene.deliverAll().seats
         #expect(seats.map(\.plan.kind) == [.start] && seats.first?.plan.alertRevision == 0)
+    }
+
+    @Test func `auto that was refused a channel is given one later, though nobody waits`() throws {
+        for refusal in [
+            BroadcastError(.refused(status: 400, reason: .known(.featureNotEnabled)), ""),
+            BroadcastError(.refused(status: 503, reason: nil), ""),
+        ] {
+            var scene = try Scene.onChannel(phones: ["ann", "bob"]) {
+                $0.delivery = .auto
+                $0.join = .open
+            }
+            try scene.put(users: ["ann"])
+            try scene.deliver()
+            for _ in 0..<3 {
+                try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(refusal))
+                if try scene.channel()?.life == .refused { break }
+                scene.now = try #require(try scene.channel()?.dueAt)
+            }
+            #expect(try scene.deliver().map(\.plan.channel) == [nil], "a card by token is better than none")
+            scene.now = try #require(try scene.channel()?.dueAt)
+            #expect(try scene.broadcast().map(\.flight.kind) == [.create])
+            try scene.changeAudience(add: ["bob"])
+            #expect(try scene.deliverAll().seats.map(\.plan.channel) == [try scene.channel()?.id])
+        }
+    }
+
+    @Test func `creations wait for room, and broadcasts do not`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        #expect(try scene.claimChannels(managementRoom: 0).errands.isEmpty)
+        #expect(try scene.channel()?.dueAt == scene.now + ClaimChannels.roomPause)
+        var other = try Scene.subscribed()
+        try other.put("a", 2)
+        #expect(try other.claimChannels(managementRoom: 0).errands.count == 1)
+    }
+
+    @Test func `a phone that cannot be on the channel gets the alert that the channel has carried`() throws {
+        var scene = try Scene.subscribed(phones: ["ann"])
+        try scene.register("bob", user: "bob", os: OSVersion(17, 4), startToken: "p2s-bob", key: 77)
+        try scene.changeAudience(add: ["bob"])
+        try scene.report("bob", local: "card-bob", .requesting)
+        try scene.put("a", 2) { $0.alert = .init(Sample.alert) }
+        try scene.deliverAll()
+        scene.wait(.seconds(121))
+        #expect(try scene.deliverAll().seats.map(\.plan.alertRevision) == [2])
     }
 
     @Test func `a type that the configuration has lost ends nobody's card, and goes on when it is back`() throws {

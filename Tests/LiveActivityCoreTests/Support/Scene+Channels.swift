@@ -33,13 +33,14 @@ extension Scene {
     }
 
     mutating func claimChannels(
-        inUse: Int? = 0, underWay: Set<ChannelKey> = [], gates: ChannelGates = ChannelGates()
+        inUse: Int? = 0, underWay: Set<ChannelKey> = [], gates: ChannelGates = ChannelGates(),
+        certainIn: [PushRoute: Duration] = [:], managementRoom: Int = .max
     ) throws -> ClaimChannels.Reply {
         let counts = inUse.map { [Self.route: $0] } ?? [:]
         return try run(
             ClaimChannels(
                 DueChannels(at: now, node: node, limit: 100), apps: [app.bundleID: app], inUse: counts,
-                underWay: underWay, gates: gates))
+                underWay: underWay, certainIn: certainIn, managementRoom: managementRoom, gates: gates))
     }
 
     @discardableResult

@@ -10,8 +10,8 @@ struct BenchFanout: AsyncParsableCommand {
             Without --activities and --phones: 1 activity of 100,000 phones, and 100,000 activities of one phone each. \
             The pushes are updates of live cards at low priority. With --storage each row is run a second time, with \
             the server on PostgreSQL. Its processes' time is not the server's, and not in the figures. With --channel \
-            each row is run a second time, with all cards of an activity on a broadcast channel. The row of 100,000 \
-            activities is left out then, because an app has 10,000 channels.
+            each row is run a second time, with all cards of an activity on a broadcast channel. At most 1,000 \
+            activities then, so the row of 100,000 is left out.
             """)
 
     @OptionGroup var options: BenchOptions
