@@ -11,9 +11,9 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             Prints one line for each check: ok, warning, failed or skipped, and below it what to do. Can run beside \
             the server. For each key it sends one push to an invalid token: the refusal proves that APNs can be \
-            reached and accepts key, team and app. Of an app that uses broadcast channels it lists the channels. The \
-            command connects to backends, webhook endpoints and key sets, and reads only the key sets. It changes nothing, and no phone is affected. Each finding has a stable id, \
-            in --json and in docs/operating/doctor.md.
+            reached and accepts key, team and app. If an app uses broadcast channels, it lists them. The command \
+            connects to backends, webhook endpoints and key sets, and reads only the key sets. It changes nothing, \
+            and no phone is affected. Each finding has a stable id, in --json and in docs/operating/doctor.md.
             Exits with 0 when nothing failed, else with 1.
 
             With --device it asks the running server why something did not arrive on that phone, and prints the \
