@@ -169,7 +169,9 @@ extension Phone {
             world.note(name, "shows r\(activity.revision) on \(cards[index].local), as the answer says")
             cards[index].step = world.step(of: subject)
             cards[index].revision = activity.revision
-            cards[index].timestamp = max(cards[index].timestamp + 1, time(in: world).seconds)
+            // The answer names the newest timestamp of a broadcast (`lastTimestamp`), which the app's own exceeds.
+            let sent = row?.subscription == channel ? world.newestTimestamp(on: channel) : 0
+            cards[index].timestamp = max(max(cards[index].timestamp, sent) + 1, time(in: world).seconds)
         }
     }
 }
