@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// What APNs and iOS may do to broadcasts and channels, one switch at a time.
+/// Behavior of APNs and iOS with broadcasts and channels, one switch at a time.
 struct ChannelRulesTests {
     // MARK: Order
 

@@ -20,7 +20,7 @@ package enum Joiner: Sendable, Hashable {
     }
 }
 
-/// What an app needs to start a card of an activity itself.
+/// Everything that an app needs to start a card of an activity itself.
 package struct JoinOffer: Sendable, Equatable {
     package let activity: ActivityRecord
     package let content: ContentRecord

@@ -1,4 +1,4 @@
-/// What a phone learns of one activity with the answer to each call of its app.
+/// News of one activity that a phone gets with the answer to each call of its app.
 ///
 /// No push reaches a card on a channel that missed a broadcast, or whose person has left the audience. Such a card
 /// follows these answers.

@@ -109,7 +109,7 @@ package struct RefuseChannels: Command {
 
     package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
         let waiting = draft.snapshot.channels.values
-            .filter { $0.route == route && ($0.life == .wanted || $0.life == .lost) && $0.flight == nil }
+            .filter { $0.route == route && $0.id == nil && $0.flight == nil && $0.waitsUntil(at: now) == nil }
             .sorted { $0.key < $1.key }
         // A fault that passes is tried again sooner than one that a person must mend.
         let pause = error.mayRetryLater || error.mayHaveHappened ? RetryDelay.halted : ChannelReconciler.refusalPause

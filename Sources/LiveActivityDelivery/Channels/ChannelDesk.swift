@@ -20,7 +20,7 @@ final class ChannelDesk: Sendable {
         var deletions = 0
         /// Time from which a creation of an earlier process cannot be on its way any more.
         let startCertainAt: MonotonicTime
-        /// The same for creations of this process whose answers were lost.
+        /// Time for each route from which no creation of this process, with a lost answer, can be on its way any more.
         var certainAt: [PushRoute: MonotonicTime] = [:]
         var lines: [PushRoute: Line] = [:]
     }

@@ -23,7 +23,7 @@ package final class ChannelMetrics: Sendable {
             case .notBuilt: "not_built"
             case .failed(let error): error.metricOutcome
             }
-        count(errand.channel.route, errand.flight.kind.word, word)
+        count(errand.channel.route, errand.flight.kind.name, word)
     }
 
     /// Counts a list; `nil` for one that succeeded.
@@ -71,17 +71,6 @@ extension BroadcastError {
         case .cannotConnect, .refusedByPeer: return "connection"
         case .overloaded, .notSentInTime, .stopping: return "not_sent"
         case .unknownFate, .unexpectedAnswer: return "unknown_fate"
-        }
-    }
-}
-
-extension ChannelFlight.Kind {
-    fileprivate var word: String {
-        switch self {
-        case .create: "create"
-        case .update: "update"
-        case .end: "end"
-        case .delete: "delete"
         }
     }
 }

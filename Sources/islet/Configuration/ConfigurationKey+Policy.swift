@@ -66,7 +66,7 @@ extension ConfigurationKey {
             "join", .text(oneOf(TypePolicy.Join.self)), .defaulted(defaults.join.rawValue),
             "Whose cards the server accepts from a phone that calls directly: those of the audience, or of everybody "
                 + "who can name the activity. anonymous: as open, and anybody may ask for the state and the channel of "
-                + "an activity without a credential; it needs `public`."),
+                + "an activity without a credential; it needs `public`, and `delivery` channel or auto."),
         ConfigurationKey(
             "delivery", .text(oneOf(DeliveryMode.self)), .defaulted(defaults.delivery.rawValue),
             "How states reach the phones. token: each card has an update token. channel: new cards are on a broadcast "

@@ -281,6 +281,12 @@ struct SettingsBuilder {
             throw problem(
                 place, "audience or open: a provider gives each person a state of their own, which is not for anybody")
         }
+        guard type.policy.delivery != .token else {
+            throw problem(
+                place,
+                "anonymous needs `delivery: channel` or `auto`: without a credential nobody can report an update "
+                    + "token, so nothing could change the card or end it")
+        }
     }
 
     /// Checks that one broadcast may carry what everybody sees.

@@ -233,6 +233,9 @@ struct BadConfigurationTests {
         Case(
             Sample.file(policy: "{startAlert: {title: t}, join: anonymous}"), "\(policy)/join",
             "needs `public: true`"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, join: anonymous}, public: true"), "\(policy)/join",
+            "needs `delivery: channel` or `auto`"),
         Case(Sample.file(policy: "{startGrase: 1s}"), "\(policy)/startGrase", "did you mean `startGrace`?"),
         Case(Sample.file(policy: "{highWhen: {pointer: status, values: []}}"), "\(policy)/highWhen/pointer", "`/`"),
         Case(Sample.file(policy: "{highWhen: {pointer: /a~2, values: []}}"), "\(policy)/highWhen/pointer", "`~`"),

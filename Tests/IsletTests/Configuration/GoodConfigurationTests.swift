@@ -91,7 +91,8 @@ struct GoodConfigurationTests {
     }
 
     @Test func `anybody may join what everybody may see`() throws {
-        let type = Sample.type("{startAlert: {title: Kick-off}, join: anonymous}", more: ", public: true")
+        let type = Sample.type(
+            "{startAlert: {title: Kick-off}, join: anonymous, delivery: auto}", more: ", public: true")
         let settings = try Folder().load(
             Sample.file("limits: {joinsPerMinutePerAddress: 'off'}", apps: "[\(Sample.app(types: "[\(type)]"))]"))
         #expect(settings.apps[0].types["Order"]?.policy.join == .anonymous)

@@ -3,7 +3,7 @@ import LiveActivityCore
 import TestSupport
 import Testing
 
-/// What an app is offered that wants to start a card itself.
+/// Offers to apps that want to start a card themselves.
 struct JoinTests {
     private static let ann = Joiner.person(Sample.user("ann"))
     private static let bob = Joiner.person(Sample.user("bob"))

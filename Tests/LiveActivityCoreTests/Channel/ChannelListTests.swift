@@ -105,4 +105,20 @@ struct ChannelListTests {
         let other = PushRoute(Sample.bundleID, .sandbox)
         #expect(try scene.claimChannels(certainIn: [other: .seconds(20)]).sought == [Scene.route])
     }
+
+    @Test func `a list that stays refused is asked for again after each pause, and no channel waits less`() throws {
+        var scene = try Scene.onChannel {
+            $0.delivery = .auto
+            $0.join = .open
+        }
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        let refusal = BroadcastError(.refused(status: 400, reason: .known(.featureNotEnabled)), "")
+        for _ in 0..<3 {
+            #expect(try scene.claimChannels(inUse: nil).unlisted == [Scene.route])
+            _ = try scene.run(RefuseChannels(Scene.route, refusal, now: scene.now))
+            #expect(try scene.channel()?.dueAt == scene.now + ChannelReconciler.refusalPause)
+            scene.wait(ChannelReconciler.refusalPause)
+        }
+    }
 }

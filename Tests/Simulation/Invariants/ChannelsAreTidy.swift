@@ -7,6 +7,7 @@ import TestSupport
 /// - Each broadcast has a later timestamp than every start and broadcast of its channel before it.
 /// - A phone gets an alert at most once, whether a start or a broadcast brings it. One broadcast may ring on two cards.
 /// - No card goes back to an older revision by a broadcast.
+/// - A card on a channel gets no push of its own.
 /// - At rest the newest revision was sent, the end of a run was sent, and APNs has no channel that the server does not
 ///   know.
 final class ChannelsAreTidy: Invariant {
@@ -23,6 +24,9 @@ final class ChannelsAreTidy: Invariant {
         switch event {
         case .claimed(let flight, _):
             for seat in flight.seats {
+                if seat.plan.kind != .start, seat.plan.part == .card, let id = seat.phone.card.channel {
+                    world.violate(.channelsAreTidy, "a push to a card that is on \(id): r\(seat.plan.revision)")
+                }
                 guard let id = seat.plan.channel else { continue }
                 newest[id] = max(newest[id] ?? 0, seat.timestamp)
             }

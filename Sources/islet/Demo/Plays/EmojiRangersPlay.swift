@@ -222,7 +222,7 @@ extension EmojiRangersPlay {
         stage.line("  … and so do \(Self.watchers + old.count - 1) more phones")
     }
 
-    /// What APNs has taken so far.
+    /// Broadcasts and pushes that APNs has taken so far.
     private struct Sent {
         let broadcasts: Int
         /// Pushes to single watchers, each of which started a card.
