@@ -113,6 +113,22 @@ public final class IsletServer: Service {
         /// Rule for a phone with its own credential that reports a card of an activity.
         public var join = Join.audience
 
+        /// Way in which states reach the phones.
+        ///
+        /// With `channel` and `auto`, everybody may see what anybody sees: an app can follow a broadcast channel whose
+        /// id it knows.
+        public var delivery = Delivery.token
+
+        /// A way to the phones.
+        public enum Delivery: String, Sendable, Hashable, CaseIterable {
+            /// Each card has an update token, to which its states are pushed.
+            case token
+            /// New cards are on a broadcast channel of their activity, where the phone has iOS 18.
+            case channel
+            /// New cards are on a channel if the activity has at least 50 phones, or if everybody may join it.
+            case auto
+        }
+
         /// The people who join an activity when their phone reports a card of it.
         public enum Join: String, Sendable, Hashable, CaseIterable {
             /// The people of the activity's audience.
@@ -254,6 +270,12 @@ public final class IsletServer: Service {
             switch kind.join {
             case .audience: .audience
             case .open: .open
+            }
+        policy.delivery =
+            switch kind.delivery {
+            case .token: .token
+            case .channel: .channel
+            case .auto: .auto
             }
         policy.restart =
             switch kind.restart {

@@ -47,7 +47,7 @@ extension SQLStore {
             situation.highBudget = others.snapshot.budgets[.init(key, .high)]
             situation.startBudget = others.snapshot.budgets[.init(key, .start)]
             situation.hasOtherOpenStart = others.snapshot.otherOpenStarts.contains(phone)
-            if !situation.card.mayBeStarted(in: activity.run) { situation.forgetStart() }
+            if !situation.card.needsDevice(in: activity) { situation.forgetDevice() }
             return situation
         }
     }

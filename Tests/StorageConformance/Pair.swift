@@ -296,7 +296,7 @@ struct Pair {
         // What a start needs is loaded only for a phone that could be started before the command.
         let mayLack =
             before?.phones?.count != phones.count
-            || phones.contains { $0.card.mayBeStarted(in: now?.state.record.run) }
+            || phones.contains { $0.card.needsDevice(in: now?.state.record) }
         guard answer.found?.state == now?.state, answer.found?.phones.map({ $0 == phones }) ?? mayLack else {
             throw Difference(
                 description: "step \(steps), \(name): replied with \(String(describing: answer.found)) | is \(phones)")

@@ -42,6 +42,7 @@ struct RandomLife {
                         policy.ceiling = 1
                         policy.delivery = name == "com.acme.taxi" ? .token : .channel
                         policy.channelStorage = .none
+                        policy.channelAlerts = .notification
                     },
                     Self.provided,
                 ],

@@ -250,11 +250,7 @@ extension ModelStore {
         part.cards[key] = rows.cards[key]
         part.updateTokens[key] = rows.updateTokens[key]
         part.budgets[.init(device, .high)] = rows.budgets[.init(device, .high)]
-        if let card = rows.cards[key], card.state == .live, card.run == part.activities[activity]?.run,
-            !card.mayBeRenewed
-        {
-            return
-        }
+        if let card = rows.cards[key], !card.needsDevice(in: part.activities[activity]) { return }
         part.budgets[.init(device, .start)] = rows.budgets[.init(device, .start)]
         for (token, record) in rows.deviceTokens where token.device == device {
             part.deviceTokens[token] = record
@@ -270,11 +266,7 @@ extension ModelStore {
 
     /// Loads the cards that the device already shows, if a card may be started.
     package func loadCards(on device: DeviceKey, for activity: ActivityRecord, _ part: inout Snapshot) {
-        if let own = rows.cards[.init(activity.number, device)], own.state == .live, own.run == activity.run,
-            !own.mayBeRenewed
-        {
-            return
-        }
+        if let own = rows.cards[.init(activity.number, device)], !own.needsDevice(in: activity) { return }
         let shown = rows.cards.filter { key, card in
             key.device == device && [.starting, .unconfirmed, .live].contains(card.state)
         }.sorted { $0.key < $1.key }

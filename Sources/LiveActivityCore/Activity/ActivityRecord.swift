@@ -68,6 +68,9 @@ package struct ActivityRecord: Sendable, Hashable {
     /// `true` once a card has needed a channel, in this run or an earlier one.
     package var hasChannels = false
 
+    /// `true` if phones whose card is on a channel get the newest alert one by one. A lap then concerns them too.
+    package var alertsEachPhone: Bool { alert?.onChannels == .notification }
+
     package init(
         number: ActivityNumber, app: BundleID, id: ActivityID, type: String, at now: UnixTime
     ) {
@@ -216,9 +219,12 @@ package struct AlertRecord: Sendable, Hashable {
     /// `true` if a later state carries the alert while it is unsent.
     package var keep: Bool
     package var onUnknown: OnUnknown
+    /// Way to people whose card is on a channel, by the policy of when the alert was given.
+    package var onChannels: ChannelAlerts
 
     package init(
-        id: String, revision: Revision, alert: PushAlert, expiresAt: UnixTime, keep: Bool, onUnknown: OnUnknown
+        id: String, revision: Revision, alert: PushAlert, expiresAt: UnixTime, keep: Bool, onUnknown: OnUnknown,
+        onChannels: ChannelAlerts = .broadcast
     ) {
         self.id = id
         self.revision = revision
@@ -226,6 +232,7 @@ package struct AlertRecord: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.keep = keep
         self.onUnknown = onUnknown
+        self.onChannels = onChannels
     }
 }
 

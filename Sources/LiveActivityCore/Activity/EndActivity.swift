@@ -69,7 +69,8 @@ package struct EndActivity: Command {
             activity.take(
                 AlertRecord(
                     id: alert.id ?? "r\(activity.revision)", revision: activity.revision, alert: alert.alert,
-                    expiresAt: now + alert.expiresAfter, keep: alert.keep, onUnknown: alert.onUnknown))
+                    expiresAt: now + alert.expiresAfter, keep: alert.keep, onUnknown: alert.onUnknown,
+                    onChannels: app.types[activity.type]?.policy.channelAlerts ?? .broadcast))
         } else if activity.alert?.keep == false, alert?.id != activity.alert?.id {
             activity.alert = nil
         }

@@ -220,7 +220,7 @@ package struct SetDesiredState: Command {
         if wish.id != nil, activity.alertIDs.contains(id) { return nil }
         return AlertRecord(
             id: id, revision: activity.revision + 1, alert: wish.alert, expiresAt: now + wish.expiresAfter,
-            keep: wish.keep, onUnknown: wish.onUnknown)
+            keep: wish.keep, onUnknown: wish.onUnknown, onChannels: type.policy.channelAlerts)
     }
 
     /// Returns `true` if the call names this alert again, by its id or by its content.

@@ -77,9 +77,12 @@ extension CardMachine {
     /// `true` for a card with a planned look, which may be for its renewal. A decision then also needs the start token.
     package var mayBeRenewed: Bool { state == .live && channel == nil && lookAt != nil && !isRenewing }
 
-    /// Returns `true` if a push may start a card here. A decision then also needs the phone's start token, its budget
-    /// of starts and its cards.
-    package func mayBeStarted(in run: Int?) -> Bool { state != .live || mayBeRenewed || self.run != run }
+    /// Returns `true` if a push may start a card here, or a notification may bring an alert. A decision then also needs
+    /// the phone's start token, its device token, its budget of starts and its cards.
+    package func needsDevice(in activity: ActivityRecord?) -> Bool {
+        state != .live || mayBeRenewed || run != activity?.run
+            || channel != nil && activity?.alertsEachPhone == true
+    }
 
     /// `true` if only the revision tells what the card needs.
     var isPlain: Bool { lead == nil && !isRenewing && !isEvicted }
@@ -124,8 +127,9 @@ extension CardMachine {
 }
 
 extension CardMachine {
-    /// Returns `true` if a lap concerns the phone as little as it concerns every phone on a channel of the run.
+    /// Returns `true` if a lap does not concern the phone, because it is on a channel of the run and gets no alert by
+    /// itself.
     package func isPassedOver(in activity: ActivityRecord) -> Bool {
-        activity.hasChannels && subscription != nil && run == activity.run
+        activity.hasChannels && !activity.alertsEachPhone && subscription != nil && run == activity.run
     }
 }

@@ -20,6 +20,16 @@ package enum DeliveryMode: String, Sendable, CaseIterable {
     case auto
 }
 
+/// Way in which an activity's alert reaches people whose card is on its channel. APNs cannot alert one of them alone.
+package enum ChannelAlerts: String, Sendable, CaseIterable {
+    /// The broadcast alerts everybody who has a card.
+    case broadcast
+    /// Each phone of the audience that has a card gets an ordinary notification. The broadcast is silent.
+    case notification
+    /// The broadcast is silent.
+    case none
+}
+
 extension DesiredSituation {
     /// Least number of phones for which `auto` takes a channel. Fewer are cheaper by token, because a channel has to be
     /// made and deleted.

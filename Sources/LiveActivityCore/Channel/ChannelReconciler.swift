@@ -163,10 +163,11 @@ package enum ChannelReconciler {
 extension ChannelRecord {
     /// Returns the revision of the alert that the next broadcast carries, or 0.
     ///
-    /// Starts carry the alert of their state themselves. So a channel without earlier cards owes none.
+    /// Starts carry the alert of their state themselves. So a channel without earlier cards owes none. Neither does any
+    /// channel if the policy says that broadcasts bring none.
     package func dueAlert(_ activity: ActivityRecord, _ now: UnixTime) -> Revision {
         guard hasCards, activity.run == key.run, let alert = activity.alert, now < alert.expiresAt,
-            alert.revision > max(alertedRevision, parkedRevision)
+            alert.onChannels == .broadcast, alert.revision > max(alertedRevision, parkedRevision)
         else { return 0 }
         return alert.revision
     }

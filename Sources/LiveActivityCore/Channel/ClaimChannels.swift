@@ -307,7 +307,7 @@ package struct ChannelErrand: Sendable {
                 timestamp: time, contentState: plan.hasState ? content?.state : nil,
                 dismissal: plan.hasState ? dismissal ?? .immediate : .immediate, alert: alert, relevance: relevance)
         }
-        // A channel that stores nothing allows no expiration.
+        // A channel that stores nothing allows no expiration. That is the only error of a request.
         let storedUntil = broadcastChannel.policy == .none ? nil : plan.storedUntil
         return try? BroadcastRequest(payload, to: broadcastChannel, priority: plan.priority, storedUntil: storedUntil)
     }

@@ -61,7 +61,7 @@ extension Draft {
         guard keys.count == lane.counts.total,
             keys.allSatisfy({ key in
                 snapshot.updateTokens[key] != nil
-                    && snapshot.cards[key].map { !$0.mayBeStarted(in: activity.run) } ?? false
+                    && snapshot.cards[key].map { !$0.needsDevice(in: activity) } ?? false
             })
         else { return }
         for key in keys {
@@ -97,7 +97,7 @@ extension Draft {
     ///
     /// A start also depends on the device's cards of other activities.
     private func isUntouched(_ page: Snapshot.Page, of key: LaneKey, _ work: Snapshot) -> Bool {
-        let run = work.activities[key.activity]?.run
+        let activity = work.activities[key.activity]
         let isAlone =
             changes.activities.allSatisfy { $0 == key.activity } && changes.cards.isEmpty
             && changes.updateTokens.isEmpty && changes.removedUpdateTokens.isEmpty
@@ -105,7 +105,7 @@ extension Draft {
             && page.devices.allSatisfy { device in
                 !changesFacts(of: device)
                     && (isAlone
-                        || work.cards[.init(key.activity, device)].map { !$0.mayBeStarted(in: run) } ?? false)
+                        || work.cards[.init(key.activity, device)].map { !$0.needsDevice(in: activity) } ?? false)
             }
     }
 

@@ -2,7 +2,7 @@ import APNSModel
 import IsletBasics
 
 extension ClaimWork {
-    /// Stores an ordinary notification in place of a card that cannot be shown.
+    /// Stores ordinary notifications in place of cards that cannot be shown, and of alerts that no broadcast brings.
     ///
     /// The commit that finds this out also stores the notification. So each phone gets it once for each state, even if
     /// the process crashes afterwards.
@@ -11,13 +11,28 @@ extension ClaimWork {
         seed: UInt64, _ draft: inout Draft
     ) {
         guard !phones.isEmpty else { return }
+        let isApart = { (phone: (phone: PhoneSituation, reason: Reason)) in phone.reason.code == .alertByNotification }
+        // Uses other parts of the random sequence than the push ids of the flight do.
+        let numbers = [seed &* SplitMix64.stride, seed &* SplitMix64.stride &+ 1]
+        fallBack(phones.filter { !isApart($0) }, desired, number: numbers[0], &draft) {
+            () throws(PayloadError) in try Fallback.payload(desired, content)
+        }
+        fallBack(phones.filter(isApart), desired, number: numbers[1], &draft) {
+            () throws(PayloadError) in try Fallback.apartPayload(desired)
+        }
+    }
+
+    private func fallBack(
+        _ phones: [(phone: PhoneSituation, reason: Reason)], _ desired: DesiredSituation, number: UInt64,
+        _ draft: inout Draft, _ payload: () throws(PayloadError) -> AlertPayload?
+    ) {
+        guard !phones.isEmpty else { return }
         let activity = desired.activity
         var entries: [HistoryEntry] = []
         for (phone, reason) in phones {
             var card = phone.card
             if card.run != activity.run { beginRun(of: activity, &card, &draft) }
             card.fallBack(activity.revision)
-            card.lookAt = nil
             draft.put(card)
             entries.append(
                 HistoryEntry(
@@ -25,7 +40,7 @@ extension ClaimWork {
                     reason: reason))
         }
         do throws(PayloadError) {
-            guard let payload = try Fallback.payload(desired, content) else { return }
+            guard let payload = try payload() else { return }
             for (phone, reason) in phones {
                 draft.tell(
                     EventRecord(
@@ -35,8 +50,7 @@ extension ClaimWork {
             draft.notify(
                 phones.map(\.phone.device),
                 NotificationRecord(
-                    // Uses another part of the random sequence than the push ids of the flight do.
-                    number: NotificationRecord.number(random: seed &* SplitMix64.stride), app: activity.app,
+                    number: NotificationRecord.number(random: number), app: activity.app,
                     kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
                     expiresAt: Fallback.expiration(desired, now: now),
                     fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now)
@@ -55,5 +69,21 @@ extension ClaimWork {
         draft.bury(card, as: .ended, at: now)
         draft.removeUpdateToken(.init(activity.number, card.device), at: now)
         card.beginRun(activity.run, at: now)
+    }
+}
+
+extension ClaimWork.Found {
+    /// Adds a phone that gets a notification. A card that is there may wait for something besides its alert.
+    mutating func fallBack(
+        _ phone: PhoneSituation, _ reason: Reason, _ desired: DesiredSituation, at now: UnixTime
+    ) {
+        var (phone, told) = (phone, phone)
+        phone.card.lookAt = nil
+        told.card.fallBack(desired.activity.revision)
+        if reason.code == .alertByNotification, case .wait(let until, _) = Reconciler.decide(desired, told, now: now) {
+            phone.card.lookAt = until
+            waitsUntil = min(waitsUntil ?? until, until)
+        }
+        fallenBack.append((phone, reason))
     }
 }

@@ -273,7 +273,7 @@ package struct ClaimWork: Command {
             let key = Snapshot.PhoneKey(activity.number, device)
             guard var phone = draft.phone(key, type: activity.type) else { continue }
             // Another lane of the device may have asked for it.
-            if !phone.card.mayBeStarted(in: activity.run) { phone.forgetStart() }
+            if !phone.card.needsDevice(in: activity) { phone.forgetDevice() }
             let start = OpenStart(
                 device: device, type: activity.type, attributesDigest: content.attributesDigest)
             if room.starts.contains(start) { phone.hasOtherOpenStart = true }
@@ -298,7 +298,7 @@ package struct ClaimWork: Command {
                 }
                 continue
             case .fallBack(let reason):
-                found.fallenBack.append((phone, reason))
+                found.fallBack(phone, reason, desired, at: now)
                 continue
             case .wait(let until, let reason):
                 lookAt = until

@@ -147,9 +147,11 @@ extension LaneRecord {
         return lane
     }
 
-    /// Returns `true` if a lap concerns no phone of the lane, because all of them are on a channel of the run.
+    /// Returns `true` if a lap concerns no phone of the lane, because all of them are on a channel of the run, and none
+    /// gets an alert of its own.
     package func skipsLaps(of activity: ActivityRecord) -> Bool {
-        counts.onChannel > 0 && counts.onChannel == counts.total && channelRun == activity.run
+        !activity.alertsEachPhone && counts.onChannel > 0 && counts.onChannel == counts.total
+            && channelRun == activity.run
     }
 
     /// Counts a card of the lane, or takes it out of the counts.

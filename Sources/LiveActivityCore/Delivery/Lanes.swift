@@ -61,7 +61,8 @@ package enum Lanes {
             let asksForStart =
                 reason.code == .noPushToStartToken || card.state != .live && reason.code.makesDisplayImpossible
             // The claim asks for the channel that the phone waits for.
-            return reason.code == .channelPending || !knowsStart && asksForStart ? now : nil
+            let asksForAlert = activity.alertsEachPhone && card.subscription != nil
+            return reason.code == .channelPending || !knowsStart && (asksForStart || asksForAlert) ? now : nil
         }
     }
 }

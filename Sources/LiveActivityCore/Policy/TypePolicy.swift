@@ -49,6 +49,8 @@ package struct TypePolicy: Sendable, Equatable {
     package var delivery: DeliveryMode = .token
     /// Messages that APNs stores for phones that are offline, on the channels of the type.
     package var channelStorage: MessageStoragePolicy = .mostRecent
+    /// Way in which an alert reaches people whose card is on a channel.
+    package var channelAlerts: ChannelAlerts = .broadcast
 
     /// People who take part in an activity by reporting a card of it, without the backend.
     package enum Join: String, Sendable, CaseIterable {

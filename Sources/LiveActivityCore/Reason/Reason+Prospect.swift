@@ -21,7 +21,8 @@ extension Reason.Code {
         case .starting, .startUnconfirmed, .startFateUnknown, .waitingForUpdateToken, .otherStartOpen, .requesting,
             .startGrace, .startBudget, .retryLater, .coalescing, .quietHours, .startTokenSuspect, .atCeiling, .evicting,
             .slowDown, .serviceTrouble, .providerToken, .connection, .unknownFate, .notSent, .rescued, .awaited,
-            .tokenNewer, .otherEnvironment, .channelPending, .channelBehind, .endsAtContact:
+            .tokenNewer, .otherEnvironment, .channelPending, .channelBehind, .endsAtContact,
+            .alertByNotification:
             .passing
         case .updateTokenDead, .noPushToStartToken, .pushToStartTokenDead, .belowPushToStart, .appOnly, .halted,
             .notConfigured:

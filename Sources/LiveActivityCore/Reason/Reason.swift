@@ -63,6 +63,7 @@ package struct Reason: Sendable, Hashable {
         case channelCurrent = "channel-up-to-date"
         case channelBehind = "channel-behind"
         case endsAtContact = "ends-at-contact"
+        case alertByNotification = "alert-by-notification"
         case belowPushToStart = "below-ios-17.2"
         case activitiesDisabled = "activities-disabled"
         case incompatibleBuild = "incompatible-build"
@@ -184,6 +185,8 @@ package struct Reason: Sendable, Hashable {
         case .endsAtContact:
             "the card is on a broadcast channel, so no push can end it on one phone: "
                 + "the app ends it at its next contact"
+        case .alertByNotification:
+            "the broadcasts to the card's channel bring no alert: it goes out as an ordinary notification"
         case .updateTokenDead: "APNs refused the card's update token: waiting for a new one"
         case .belowPushToStart:
             "iOS \(argument(0)) cannot start a card by push (17.2 and later can): waiting for the app"

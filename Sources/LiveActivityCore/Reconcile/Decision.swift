@@ -73,8 +73,8 @@ package struct PhoneSituation: Sendable, Equatable {
     /// The app's cards on the device; `nil` if the policy does not count them.
     package var deviceCards: [DeviceCard]?
 
-    /// Leaves out what is not read for a phone on which no card may be started.
-    package mutating func forgetStart() {
+    /// Leaves out what is not read for a phone that gets nothing but pushes to its card.
+    package mutating func forgetDevice() {
         pushToStartToken = nil
         deviceToken = nil
         hasOtherOpenStart = false

@@ -1,9 +1,9 @@
 package import APNSModel
 import JSONText
 
-/// Rules for an ordinary notification in place of a card that cannot be shown.
+/// Rules for an ordinary notification in place of a card that cannot be shown, or of an alert that no broadcast brings.
 ///
-/// A person never gets both for one state:
+/// A person never gets both a card and a notification in its place for one state:
 ///
 /// - A notification is sent only where no card exists and none is on its way. A start that was accepted, or whose fate
 ///   is unknown, may be a card, even if no phone ever reports it.
@@ -24,9 +24,7 @@ package enum Fallback {
         _ desired: DesiredSituation, _ content: ContentRecord
     ) throws(PayloadError) -> AlertPayload? {
         guard let template = template(desired) else { return nil }
-        return try AlertPayload(
-            template.filled(with: content).alert,
-            data: ["islet": ["activity": .string(desired.activity.id.text), "type": .string(desired.type.name)]])
+        return try AlertPayload(template.filled(with: content).alert, data: data(of: desired))
     }
 
     /// Returns the notification's expiration: that of the alert it replaces, or else one hour from now.
@@ -58,6 +56,34 @@ package enum Fallback {
         let hadNone = !card.state.mayHaveCard && card.life.before == nil
         let isFirst = card.run != desired.activity.run || hadNone && card.alerts.told == nil
         return isFirst || Reconciler.dueAlert(desired, phone, now) > 0
+    }
+
+    /// Returns `true` if the phone gets the newest alert by a notification, because its card is on a channel whose
+    /// broadcasts bring none.
+    ///
+    /// A start that is on its way brings the alert of its state itself, or is answered soon.
+    static func isApartDue(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Bool {
+        let (activity, card) = (desired.activity, phone.card)
+        guard activity.alertsEachPhone, phone.isWanted, !card.isEvicted,
+            card.state == .live || card.state == .ending || card.state == .unconfirmed,
+            let id = card.subscription, desired.channel(id)?.key.run == activity.run
+        else { return false }
+        return Reconciler.dueAlert(desired, phone, now) > 0
+            && NotificationRecord.Kind.alert.obstacle(phone.device, phone.deviceToken) == nil
+    }
+
+    /// Returns the payload of a notification with the activity's alert.
+    ///
+    /// - Returns: `nil` if there is no alert.
+    /// - Throws: `PayloadError` if the payload cannot be built.
+    static func apartPayload(_ desired: DesiredSituation) throws(PayloadError) -> AlertPayload? {
+        guard let alert = desired.activity.alert else { return nil }
+        return try AlertPayload(alert.alert, data: data(of: desired))
+    }
+
+    /// Returns what the app finds in the notification beside its text.
+    private static func data(of desired: DesiredSituation) -> JSONObject {
+        ["islet": ["activity": .string(desired.activity.id.text), "type": .string(desired.type.name)]]
     }
 
     /// Returns the decision about a start that Islet itself holds back. A card after the start window would be too

@@ -141,9 +141,9 @@ package struct Draft: Sendable {
         for device in devices {
             let key = Snapshot.PhoneKey(activity.number, device)
             guard var phone = phone(key, type: activity.type) else { return nil }
-            if !phone.card.mayBeStarted(in: activity.run) {
+            if !phone.card.needsDevice(in: activity) {
                 // Another command may have asked for it.
-                phone.forgetStart()
+                phone.forgetDevice()
             } else if othersHaveChanged || snapshot.startablePhones[key] != snapshot.cardLook(of: activity.number) {
                 // A start may be held behind another whose card looks the same.
                 return nil

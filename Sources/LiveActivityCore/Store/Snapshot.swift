@@ -194,7 +194,7 @@ package struct Snapshot: Sendable, Equatable {
     /// Adds a phone that is loaded to those of its activity.
     package mutating func addFewPhone(_ key: PhoneKey) {
         fewPhones[key.activity, default: []].append(key.device)
-        guard cards[key]?.mayBeStarted(in: activities[key.activity]?.run) ?? true else { return }
+        guard cards[key]?.needsDevice(in: activities[key.activity]) ?? true else { return }
         startablePhones[key] = cardLook(of: key.activity)
     }
 }

@@ -175,6 +175,7 @@ enum ActivityCoding {
         ]
         object["body"] = alert.alert.body.map(value)
         object["sound"] = alert.alert.sound.map(JSONValue.string)
+        if alert.onChannels != .broadcast { object["channels"] = .string(alert.onChannels.rawValue) }
         return JSONValue.object(object).text
     }
 
@@ -183,12 +184,14 @@ enum ActivityCoding {
         guard let object = (try? JSONValue(parsing: text))?.object, let id = object["id"]?.string,
             let revision = object["rev"]?.int, let title = object["title"].flatMap(alertText),
             let until = object["until"]?.int, let keep = object["keep"]?.bool,
-            let onUnknown = object["onUnknown"]?.string.flatMap(AlertRecord.OnUnknown.init(rawValue:))
+            let onUnknown = object["onUnknown"]?.string.flatMap(AlertRecord.OnUnknown.init(rawValue:)),
+            let onChannels = ChannelAlerts(rawValue: object["channels"]?.string ?? ChannelAlerts.broadcast.rawValue)
         else { throw damaged }
         return AlertRecord(
             id: id, revision: Int64(revision),
             alert: PushAlert(title: title, body: object["body"].flatMap(alertText), sound: object["sound"]?.string),
-            expiresAt: UnixTime(milliseconds: Int64(until)), keep: keep, onUnknown: onUnknown)
+            expiresAt: UnixTime(milliseconds: Int64(until)), keep: keep, onUnknown: onUnknown,
+            onChannels: onChannels)
     }
 
     static func text(_ alert: PushAlert) -> String {

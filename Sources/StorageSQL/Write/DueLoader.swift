@@ -192,9 +192,10 @@ struct DueLoader {
                             && !(snapshot.cards[.init(lane.activity, device)]?.isPassedOver(in: activity) ?? false)
                     }
                 } else {
+                    let passesChannelsOver = activity.hasChannels && !activity.alertsEachPhone
                     found = try stretch(
                         of: lane.activity, range.lowerBound, through: range.upperBound - 1, limit: left + 1,
-                        besidesChannelsOf: activity.hasChannels ? activity.run : nil, &snapshot)
+                        besidesChannelsOf: passesChannelsOver ? activity.run : nil, &snapshot)
                 }
                 devices += found.prefix(left)
                 if found.count > left { return Snapshot.Page(devices: devices, isComplete: false) }

@@ -63,13 +63,13 @@ struct PhoneLoader {
             [.pairs(keys.sorted().map { ($0.activity, $0.device) })], &snapshot)
     }
 
-    /// Loads what only phones without a card need. They are by far the fewest in a fan-out. Call it once for all loaded
-    /// phones.
+    /// Loads what only phones need that may get more than a push to their card. They are few. Call it once for all
+    /// loaded phones.
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {
-            let run = snapshot.activities[key.activity]?.run
-            if let instance = snapshot.cards[key], !instance.mayBeStarted(in: run) { continue }
+            let activity = snapshot.activities[key.activity]
+            if let instance = snapshot.cards[key], !instance.needsDevice(in: activity) { continue }
             startable[key.activity, default: []].append(key.device)
         }
         guard !startable.isEmpty else { return }

@@ -196,6 +196,7 @@ struct ConfigurationFile: Decodable {
         var join: String?
         var delivery: String?
         var channelStorage: String?
+        var channelAlerts: String?
         var budgets: Budgets?
     }
 

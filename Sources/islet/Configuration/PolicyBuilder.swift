@@ -28,6 +28,7 @@ struct PolicyBuilder {
         policy.join = word(given.join, "\(place)/join") ?? policy.join
         policy.delivery = word(given.delivery, "\(place)/delivery") ?? policy.delivery
         policy.channelStorage = storage(given.channelStorage, "\(place)/channelStorage") ?? policy.channelStorage
+        policy.channelAlerts = word(given.channelAlerts, "\(place)/channelAlerts") ?? policy.channelAlerts
         policy.authority = word(given.authority, "\(place)/authority") ?? policy.authority
         policy.atCeiling = word(given.atCeiling, "\(place)/atCeiling") ?? policy.atCeiling
         policy.ceiling = number(given.ceiling, 1...100, "\(place)/ceiling") ?? policy.ceiling

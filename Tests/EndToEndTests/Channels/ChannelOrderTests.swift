@@ -113,6 +113,32 @@ import Testing
         }
     }
 
+    @Test func `with notification, an alert comes to each phone of the audience, and the broadcast is silent`()
+        async throws
+    {
+        try await run {
+            $0.channelAlerts = .notification
+        } _: { stack in
+            let alice = try await stack.phone("alice")
+            let bob = try await stack.phone("bob")
+            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
+            for phone in [alice, bob] {
+                try await stack.shows("preparing", on: phone)
+                try await stack.reported(phone)
+            }
+            // Bob's card stays until his app's next contact, and shows what is broadcast. His phone does not ring.
+            let alert: JSONValue = ["title": "It is ready", "body": "Table 4"]
+            try await stack.set("order-1", "ready", people: ["alice"], ["alert": alert])
+            for phone in [alice, bob] { try await stack.shows("ready", on: phone) }
+            let screen = try await stack.simulator.wait(for: alice, timeout: .seconds(60)) { !$0.notifications.isEmpty }
+            #expect(screen.notifications.map(\.title) == ["It is ready"])
+            #expect(try stack.simulator.lockScreen(of: bob).notifications.isEmpty)
+            let timeline = try await stack.timeline("order-1")
+            #expect(timeline.filter { $0.code == "alert-by-notification" }.count == 1)
+            #expect(timeline.filter { $0.kind == "broadcast" }.allSatisfy { $0.alert != true })
+        }
+    }
+
     @Test func `an app starts its card on the channel that the answer names`() async throws {
         try await run {
             $0.join = .open

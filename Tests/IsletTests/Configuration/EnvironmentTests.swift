@@ -99,7 +99,8 @@ struct EnvironmentTests {
                       "fallback": {"title": "", "body": "", "sound": ""},
                       "reusable": true, "start": "appOnly", "restart": "never", "dismissAfter": 1,
                       "quietHours": {"from": "", "to": "", "zone": "", "holdAlerts": true}, "renewal": true,
-                      "authority": "", "join": "", "delivery": "", "channelStorage": "", "atCeiling": "", "ceiling": 1,
+                      "authority": "", "join": "", "delivery": "", "channelStorage": "", "channelAlerts": "",
+                      "atCeiling": "", "ceiling": 1,
                       "budgets": {
                         "highPerHour": 1, "highPerDay": 1, "frequentPerHour": 1, "frequentPerDay": 1,
                         "startsPerHour": 1, "startsPerDay": 1, "reserve": 1}},

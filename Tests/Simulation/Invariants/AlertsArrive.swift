@@ -125,6 +125,7 @@ final class AlertsArrive: Invariant {
                     hand.user == phone.user, hand.at < given
                 else { continue }
                 if !isKept { check(alert, activity, phone, world) }
+                checkApart(alert, activity, phone, given, world)
                 checkStanding(of: alert, subject, activity, phone, world)
             }
         }
@@ -157,6 +158,26 @@ final class AlertsArrive: Invariant {
                 "the start that is due with the alert of r\(alert.revision) of \(activity.id) does not come to "
                     + "\(phone.name): \(instance.state.name)")
         }
+    }
+
+    /// Checks a phone whose card is on a channel that brings no alert: a notification brings it.
+    private func checkApart(
+        _ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ given: Int64, _ world: World
+    ) {
+        let key = Snapshot.PhoneKey(activity.number, phone.key)
+        guard alert.onChannels == .notification, let card = world.store.rows.cards[key], card.run == activity.run,
+            card.state == .live || card.state == .unconfirmed, card.isWanted, !card.isEvicted,
+            card.createdAt < activity.changedAt, let id = card.subscription,
+            world.store.rows.channels.values.contains(where: { $0.id == id && $0.key.run == activity.run }),
+            let device = world.store.rows.devices[phone.key],
+            NotificationRecord.Kind.alert.obstacle(
+                device.facts, world.store.rows.deviceTokens[.init(phone.key, .device, "")]) == nil
+        else { return }
+        guard card.alerts.given < alert.revision else { return }
+        world.violate(
+            .alertsOnce,
+            "the alert of r\(alert.revision) of \(activity.id) does not come to \(phone.name) by a notification: "
+                + "\(card.state.name) on \(id), alerted r\(card.alerts.given)")
     }
 
     private func check(_ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ world: World) {

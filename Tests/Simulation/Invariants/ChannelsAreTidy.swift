@@ -6,6 +6,7 @@ import TestSupport
 ///
 /// - Each broadcast has a later timestamp than every start and broadcast of its channel before it.
 /// - A phone gets an alert at most once, whether a start or a broadcast brings it. One broadcast may ring on two cards.
+/// - A broadcast brings an alert only where the policy says so.
 /// - No card goes back to an older revision by a broadcast.
 /// - A card on a channel gets no push of its own.
 /// - At rest the newest revision was sent, the end of a run was sent, and APNs has no channel that the server does not
@@ -37,6 +38,9 @@ final class ChannelsAreTidy: Invariant {
                     .channelsAreTidy, "a broadcast to \(id) at ts \(errand.flight.timestamp), after ts \(last)")
             }
             newest[id] = errand.flight.timestamp
+            if errand.flight.alertRevision > 0, errand.desired?.activity.alert?.onChannels != .broadcast {
+                world.violate(.channelsAreTidy, "a broadcast to \(id) brings an alert that is not for channels")
+            }
         case .arrived(let sent, let phone, .appeared):
             guard let (flight, seat) = sent.card, seat.plan.carriesAlert, seat.plan.channel != nil else { return }
             ring(flight.desired.activity, seat.plan.alertRevision, phone, by: -seat.timestamp, world)

@@ -46,7 +46,7 @@ extension World {
         if let until = request.storedUntil, until > trueTime { channels.all[request.channelID]?.stored = request }
         for phone in phones where phone.isOnline && phone.subscribes(to: request.channelID) {
             // APNs promises no delivery, and no order.
-            if chance(80, in: 1000) {
+            if chance(200, in: 1000) {
                 count(.broadcastLost)
                 continue
             }

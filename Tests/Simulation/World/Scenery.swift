@@ -58,11 +58,13 @@ struct Scenery {
         let types = ["order", "ride", "told", "watch", "few", "quiet"] + (isProvided ? [Provider.type] : [])
         let delivery: DeliveryMode = dice.chance(25) ? dice.pick([.channel, .auto]) : .token
         let storage = dice.pick(MessageStoragePolicy.allCases)
+        let alerts = dice.pick([ChannelAlerts.broadcast, .broadcast, .notification, .notification, .none])
         if delivery != .token { pizza.append(Subject(app: Self.pizza, id: "match-1", type: Self.match)) }
         subjects = pizza
         var match = Self.type(Self.match)
         match.policy.delivery = delivery
         match.policy.channelStorage = storage
+        match.policy.channelAlerts = alerts
         if delivery == .auto { match.policy.join = .open }
         apps = [
             AppSettings(

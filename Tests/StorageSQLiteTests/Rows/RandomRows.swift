@@ -64,7 +64,8 @@ struct RandomRows {
                 alert: PushAlert(
                     title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() }),
                 expiresAt: rows.time(), keep: rows.dice.chance(50),
-                onUnknown: rows.dice.pick(AlertRecord.OnUnknown.allCases))
+                onUnknown: rows.dice.pick(AlertRecord.OnUnknown.allCases),
+                onChannels: rows.dice.pick(ChannelAlerts.allCases))
         }
         row.fallback = maybe { rows in
             PushAlert(title: rows.alertText(), body: rows.maybe { $0.alertText() }, sound: rows.maybe { $0.text() })
