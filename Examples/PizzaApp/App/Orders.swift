@@ -38,6 +38,13 @@ struct Orders: Sendable {
         // end
     }
 
+    /// Starts the Live Activity of an order that the shop's backend has set and that the person wants to follow now.
+    func join(order: String) async throws {
+        // article: join
+        try await client.join(order, as: OrderTrackingAttributes.self)
+        // end
+    }
+
     /// Changes an order's Live Activities at once. The server's next state replaces the change.
     func postpone(order: String, by minutes: Int) async throws {
         // article: change

@@ -186,8 +186,7 @@
         func start(_ order: CardOrder) throws(CardRefusal) -> SeenCard {
             let card: Activity<Attributes>
             do {
-                let attributes = try JSONDecoder().decode(Attributes.self, from: Self.data(order.attributes))
-                let state = try JSONDecoder().decode(Attributes.ContentState.self, from: Self.data(order.content))
+                let (attributes, state) = try Self.decoded(order)
                 card = try request(attributes, state, order)
             } catch {
                 throw CardRefusal(error, isHidden: error as? ActivityAuthorizationError == .visibility)
@@ -197,6 +196,14 @@
             seen.activity = order.activity ?? seen.activity
             if hasChannels { seen.channel = order.channel ?? seen.channel }
             return seen
+        }
+
+        /// Decodes the attributes and the state of an order.
+        ///
+        /// - Throws: `DecodingError`, or an error of the app's type, if this version of the app cannot show them.
+        static func decoded(_ order: CardOrder) throws -> (Attributes, Attributes.ContentState) {
+            let attributes = try JSONDecoder().decode(Attributes.self, from: data(order.attributes))
+            return (attributes, try JSONDecoder().decode(Attributes.ContentState.self, from: data(order.content)))
         }
 
         private func request(

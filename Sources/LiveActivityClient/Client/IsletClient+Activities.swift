@@ -62,7 +62,69 @@
             order.channel = channel
             order.isTransient = style == .transient
             if let schedule { order.schedule = try schedule.ordered() }
-            switch await engine.start(order) {
+            return try await begin(order)
+        }
+
+        /// Starts a Live Activity of an activity that the person wants to follow now, such as a match. The app must be
+        /// on the screen. Returns when the result is known.
+        ///
+        /// The client asks the server for the attributes and the newest state (`GET /v1/activities/{activity}/join`),
+        /// with the credential of its other calls. Then it continues as
+        /// ``start(_:state:staleDate:relevance:channel:style:schedule:)``, also to a broadcast channel of the server.
+        /// It asks once. Without an answer within 30 seconds nothing is started. A call before ``run()`` has read the
+        /// client's memory waits for that.
+        ///
+        /// ```swift
+        /// try await client.join("match-7", as: MatchAttributes.self)
+        /// ```
+        ///
+        /// - Parameters:
+        ///   - activity: The backend's id of the activity: 1 to 256 bytes without control characters.
+        ///   - type: The attributes of the activity's type.
+        ///   - style: How long the Live Activity stays.
+        /// - Returns: The running activity, also if it was there before; the client then need not ask the server. `nil`
+        ///   in the cases in which `start` returns `nil`.
+        /// - Throws: The errors of `start`, and one for each refusal: the activity is unknown to this person, has
+        ///   ended, is of another type or not offered to this phone, or the app cannot decode it; the server does not
+        ///   answer, accepts no more calls, or refuses the credential or the call.
+        @discardableResult
+        public func join<Attributes: ActivityAttributes & SendableMetatype>(
+            _ activity: String, as type: Attributes.Type, style: Style = .standard
+        ) async throws(ActivityError) -> Activity<Attributes>? where Attributes.ContentState: SendableMetatype {
+            let name = try name(of: type)
+            guard RegistrationMachine.isActivityID(activity) else { throw .invalidActivity(activity) }
+            guard let joined = await engine.join(activity, as: name) else { throw .cancelled }
+            switch joined.outcome {
+            case .offered(var order):
+                // A card that cannot be shown is not announced to the server either.
+                do { _ = try ActivityPort<Attributes>.decoded(order) } catch { throw .undecodable(error) }
+                order.isTransient = style == .transient
+                return try await begin(order, in: joined.epoch)
+            case .shown(let localID):
+                // The card may be over without the server's knowledge.
+                guard await Self.seen(localID, in: Array(engine.ports.values)) != nil else {
+                    throw .notOffered(activity)
+                }
+                return await Self.activity(localID)
+            case .notOffered: throw .notOffered(activity)
+            case .typeDiffers(let name): throw .typeDiffers(name)
+            case .unknownActivity: throw .unknownActivity(activity)
+            case .activityEnded: throw .activityEnded(activity)
+            case .nobodySignedIn: throw .nobodySignedIn
+            case .credentialsRefused: throw .credentialsRefused
+            case .rateLimited: throw .rateLimited
+            case .refused(let status, let code): throw .callRefused(code ?? "\(status)")
+            case .noAnswer: throw .serverUnreachable
+            }
+        }
+
+        /// Passes an order on and waits for its Live Activity.
+        ///
+        /// - Parameter epoch: The machine's epoch in which the server offered the order, or `nil` for the app's own.
+        private func begin<Attributes: ActivityAttributes & SendableMetatype>(
+            _ order: CardOrder, in epoch: Int? = nil
+        ) async throws(ActivityError) -> Activity<Attributes>? where Attributes.ContentState: SendableMetatype {
+            switch await engine.start(order, in: epoch) {
             case .there(let localID): return await Self.activity(localID)
             case .left: return nil
             case .nobodySignedIn: throw .nobodySignedIn

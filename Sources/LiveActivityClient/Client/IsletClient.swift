@@ -49,9 +49,9 @@ public final class IsletClient: Sendable {
     ///   - server: The server's root, such as `https://push.example.com`. If the app's backend forwards the phone's
     ///     calls, it is the backend's root.
     ///   - credentials: Returns what goes behind `Authorization: Bearer`: the person's own token, or what the app's
-    ///     backend hands out. The client calls it once, and again with what the server refused as the argument. Throw
-    ///     if there is none now. The client then calls it again later, as it does when the closure has not returned
-    ///     after 30 seconds.
+    ///     backend hands out. The client calls it once, and again with what the server refused as the argument. A call
+    ///     of `join` may call it too. Throw if there is none now. The client then calls it again later, as it does when
+    ///     the closure has not returned after 30 seconds.
     public convenience init(
         server: URL, configuration: Configuration = Configuration(),
         credentials: @escaping @Sendable (_ refused: String?) async throws -> String

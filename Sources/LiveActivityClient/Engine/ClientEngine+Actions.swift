@@ -8,6 +8,11 @@ extension ClientEngine {
         await Self.each(of: calls) { call, _ in await self.carry(call) }
     }
 
+    /// Makes the calls that join. None of them waits for another one.
+    func carryJoins() async {
+        await Self.each(of: joins) { join, _ in await self.carry(join) }
+    }
+
     /// Performs actions one after the other. An update or end from which iOS does not return is waited for only as long
     /// as `cardPatience`, so that it does not delay the reports to the server for ever.
     func carryActions() async {

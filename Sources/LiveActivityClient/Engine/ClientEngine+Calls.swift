@@ -18,18 +18,42 @@ extension ClientEngine {
     }
 
     /// Makes a call with the phone's own credential, if the server gave one. The machine decides what follows when that
-    /// is refused.
-    ///
-    /// Otherwise the call uses the person's credential. If the server refuses it, the app is asked once more, because
-    /// the credential may be too old or belong to the previous person.
+    /// is refused. Otherwise the call uses the person's credential.
     private func answer(to call: PhoneCall) async -> PhoneAnswer? {
         guard let kept = await ask({ state, _ in state.identity.credentials }) else { return nil }
         if let own = kept.own { return await send(call, own) }
         let proof = call.showsProof ? kept.proof : nil
-        guard let given = await borrow(kept.borrowed, refused: nil), await isDue(call) else { return nil }
+        return await answer(to: call, known: kept.borrowed, proof: proof) { await self.isDue(call) }
+    }
+
+    /// Makes a call that joins, with the phone's own credential, if the server gave one.
+    ///
+    /// Otherwise, and if the server refuses that one, the call uses the person's credential. The phone's own stays: the
+    /// server refuses the machine's next call too, and the machine decides what follows.
+    func answer(toJoin join: JoinCall) async -> PhoneAnswer? {
+        if let own = join.credentials.own {
+            let reply = await send(join.call, own)
+            if reply.map(Self.refusesCredential) != true { return reply }
+        }
+        return await answer(to: join.call, known: join.credentials.borrowed) {
+            let epoch = await self.ask { state, _ in state.machine.epoch }
+            return epoch == join.epoch
+        }
+    }
+
+    /// Makes a call with the person's credential. If the server refuses it, the app is asked once more, because the
+    /// credential may be too old or belong to the previous person.
+    ///
+    /// - Parameters:
+    ///   - known: The person's credential, or `nil` if the app must be asked.
+    ///   - isDue: Returns `true` if the call is still to be made. The app's answer may take a while.
+    private func answer(
+        to call: PhoneCall, known: String?, proof: String? = nil, isDue: () async -> Bool
+    ) async -> PhoneAnswer? {
+        guard let given = await borrow(known, refused: nil), await isDue() else { return nil }
         let answer = await send(call, given, proof: proof)
         guard let answer, Self.refusesCredential(answer), let fresh = await borrow(nil, refused: given),
-            await isDue(call)
+            await isDue()
         else { return answer }
         // A second attempt with the same credential would get the same 403.
         return answer.status == 403 && fresh == given ? answer : await send(call, fresh, proof: proof)

@@ -10,6 +10,8 @@ extension ClientEngine {
         var identity: ClientIdentity
         /// The callers that wait for the card of an order, by the order's number.
         var starts: [Int: (order: CardOrder, promise: Promise<StartOutcome>)] = [:]
+        /// The callers that wait for the answer to a call that joins, by the call's number.
+        var joins: [Int: Promise<Joined>] = [:]
         /// The callers that wait until the server has confirmed everything.
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
     }
@@ -122,10 +124,13 @@ extension ClientEngine {
 
     /// Orders a card for the app and waits for the result.
     ///
-    /// - Returns: `nil` if the client has ended or the task is canceled.
-    func start(_ order: CardOrder) async -> StartOutcome? {
+    /// - Parameter epoch: The machine's epoch in which the card was offered, or `nil` for whoever is signed in.
+    /// - Returns: `nil` if the client has ended, the task is canceled, or the epoch is over.
+    func start(_ order: CardOrder, in epoch: Int? = nil) async -> StartOutcome? {
         await Promise.wait { promise in
             self.post { state, now in
+                // The card was offered to the person of that epoch, so nobody else may get it.
+                guard epoch == nil || epoch == state.machine.epoch else { return }
                 if let number = state.machine.start(order, now) {
                     state.starts[number] = (order, promise)
                 } else {

@@ -47,6 +47,7 @@ package final class ClientEngine: Sendable {
     let bell = Bell()
     let (work, workInput) = AsyncStream.makeStream(of: ClientAction.self)
     let (calls, callInput) = AsyncStream.makeStream(of: PhoneCall.self)
+    let (joins, joinInput) = AsyncStream.makeStream(of: JoinCall.self)
     private let log = EventLog()
     private let listeners = Locked<[Int: AsyncStream<ClientEvent>.Continuation]>([:])
     private let waits = Locked(0)
@@ -116,6 +117,7 @@ package final class ClientEngine: Sendable {
             group.addTask { await self.keepTime() }
             group.addTask { await self.carryActions() }
             group.addTask { await self.carryCalls() }
+            group.addTask { await self.carryJoins() }
             group.addTask { await self.parts.phone.observe { self.take($0) } }
             for port in ports.values { group.addTask { await port.observe { self.take($0, of: port.type) } } }
             look()

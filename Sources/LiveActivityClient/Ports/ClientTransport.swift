@@ -10,10 +10,9 @@ public protocol ClientTransport: Sendable {
     /// Sends one call and returns its answer.
     ///
     /// After 30 seconds, including the time of the credential's closure, the client stops waiting and repeats the call
-    /// later.
+    /// later. It does not repeat a `GET` without an answer: `join` then throws an error.
     ///
-    /// - Throws: An error if there is no answer. The client repeats the call later. An answer of any status is an
-    ///   answer, not an error.
+    /// - Throws: An error if there is no answer. An answer of any status is an answer, not an error.
     func send(_ request: ClientRequest) async throws -> ClientResponse
 }
 
@@ -21,9 +20,10 @@ public protocol ClientTransport: Sendable {
 ///
 /// Printing it shows neither the credential nor the body, which may contain tokens.
 public struct ClientRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The HTTP method: `PUT` or `DELETE`.
+    /// The HTTP method: `GET`, `PUT` or `DELETE`.
     public let method: String
-    /// The path from the server's root, percent-encoded, such as `/v1/devices/9C2F`.
+    /// The path from the server's root, percent-encoded, such as `/v1/devices/9C2F`. A query follows it if there is
+    /// one.
     public let path: String
     /// The JSON body, or `nil` for none.
     public let body: Data?

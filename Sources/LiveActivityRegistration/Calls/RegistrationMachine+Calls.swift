@@ -147,7 +147,7 @@ extension RegistrationMachine {
     private static func body(_ value: some Encodable) -> [UInt8]? { (try? JSONValue(encoding: value))?.bytes }
 
     /// Percent-encodes all characters but the unreserved ones (RFC 3986 section 2.3).
-    private static func segment(_ text: String) -> String {
+    static func segment(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {

@@ -321,22 +321,24 @@ extension RegistrationMachine {
 /// Reads the activities of an answer. It skips members that a newer server adds and entries that do not fit.
 enum DesiredStates {
     static func read(_ body: JSONObject) -> [DesiredStatesAnswer.DesiredState] {
-        let activities = body["activities"]?.array ?? []
-        return activities.compactMap { value in
-            guard let object = value.object, let activity = object["activity"]?.string,
-                let type = object["type"]?.string, let state = object["state"]?.object,
-                let revision = object["revision"]?.int, let phase = object["phase"]?.string
-            else { return nil }
-            var wish = DesiredStatesAnswer.DesiredState(
-                activity: activity, type: type, attributes: object["attributes"]?.object, state: state,
-                revision: revision, phase: phase, staleAt: object["staleAt"]?.string.flatMap { Instant($0) })
-            wish.relevance = object["relevance"]?.double
-            wish.localID = object["localID"]?.string
-            wish.channel = object["channel"]?.string
-            wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
-            wish.startedAt = object["startedAt"]?.string.flatMap { Instant($0) }
-            wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }
-            return wish
-        }
+        (body["activities"]?.array ?? []).compactMap { state($0) }
+    }
+
+    /// Reads one activity. Returns `nil` if the value does not fit.
+    static func state(_ value: JSONValue) -> DesiredStatesAnswer.DesiredState? {
+        guard let object = value.object, let activity = object["activity"]?.string,
+            let type = object["type"]?.string, let state = object["state"]?.object,
+            let revision = object["revision"]?.int, let phase = object["phase"]?.string
+        else { return nil }
+        var wish = DesiredStatesAnswer.DesiredState(
+            activity: activity, type: type, attributes: object["attributes"]?.object, state: state,
+            revision: revision, phase: phase, staleAt: object["staleAt"]?.string.flatMap { Instant($0) })
+        wish.relevance = object["relevance"]?.double
+        wish.localID = object["localID"]?.string
+        wish.channel = object["channel"]?.string
+        wish.lastTimestamp = object["lastTimestamp"]?.string.flatMap { Instant($0) }
+        wish.startedAt = object["startedAt"]?.string.flatMap { Instant($0) }
+        wish.dismissAt = object["dismissAt"]?.string.flatMap { Instant($0) }
+        return wish
     }
 }

@@ -32,9 +32,12 @@ extension RegistrationMachine {
     }
 
     /// Returns ActivityKit's id of the running card that an order is for.
-    package func card(of order: CardOrder) -> String? {
+    package func card(of order: CardOrder) -> String? { card(of: order.activity, order.type) }
+
+    /// Returns ActivityKit's id of the running card that shows an activity.
+    func card(of activity: String?, _ type: String) -> String? {
         let running = memory.cards.filter {
-            $0.value.isRunning && $0.value.type == order.type && Self.isSame($0.value.activity, order.activity)
+            $0.value.isRunning && $0.value.type == type && Self.isSame($0.value.activity, activity)
         }
         return running.max { $0.value.number < $1.value.number }?.key
     }
@@ -273,13 +276,9 @@ extension RegistrationMachine {
     /// Orders a card that the server wants on this phone. The app may make it only while it is on the screen.
     mutating func consider(_ wish: DesiredStatesAnswer.DesiredState, _ now: PhoneMoment) {
         guard isForeground, memory.facts.activitiesEnabled == true, rules[wish.type]?.startsCards == true,
-            let attributes = wish.attributes, !failedWishes.contains(Self.canonical(wish.activity)),
-            !hasUnnamed(wish.type)
+            let card = CardOrder(wish), !failedWishes.contains(Self.canonical(wish.activity)),
+            !hasUnnamed(wish.type), !isShown(card)
         else { return }
-        let card = CardOrder(
-            type: wish.type, activity: wish.activity, attributes: attributes, content: wish.state,
-            staleAt: wish.staleAt, relevance: wish.relevance)
-        guard !isShown(card) else { return }
         change { _ = $0.count() }
         orders.append(
             Order(

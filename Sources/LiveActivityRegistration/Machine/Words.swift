@@ -134,13 +134,13 @@ package enum ClientAction: Sendable, Hashable {
     var isGain: Bool { if case .change(.keep) = self { true } else { false } }
 }
 
-/// An HTTP call to the server. There is never more than one under way.
+/// An HTTP call to the server. There is never more than one under way, apart from those that join an activity.
 package struct PhoneCall: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-    package enum Method: String, Sendable, Hashable { case put = "PUT", delete = "DELETE" }
+    package enum Method: String, Sendable, Hashable { case get = "GET", put = "PUT", delete = "DELETE" }
 
     package let number: Int
     package let method: Method
-    /// The path from the server's root, percent-encoded.
+    /// The path from the server's root, percent-encoded, with the query if there is one.
     package let path: String
     /// The JSON body, or `nil` for none.
     package let body: [UInt8]?

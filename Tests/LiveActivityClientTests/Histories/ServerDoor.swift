@@ -37,6 +37,14 @@ struct ServerDoor {
         return .person(Sample.user(person))
     }
 
+    private func joiner(_ reporter: Reporter) -> Joiner {
+        switch reporter {
+        case .backend: .backend
+        case .person(let user): .person(user)
+        case .phone(let device, let user, _): .phone(device, user)
+        }
+    }
+
     private func proven(_ text: String, _ now: UnixTime) -> (DeviceRecord, [UInt8])? {
         guard let credential = PhoneCredential(text), let device = store.rows.devices[credential.device],
             let hash = credential.proven(by: device, at: now, idleLimit: .seconds(90 * 86_400))
@@ -53,6 +61,13 @@ struct ServerDoor {
         }
         do {
             switch (call.method, parts.count, parts.dropFirst(3).first) {
+            case (.get, 4, _):
+                let command = JoinActivity(
+                    app: app, id: Sample.activityID(parts[2]), joiner: joiner(reporter), environment: .sandbox,
+                    now: now)
+                let offer = DesiredStatesAnswer.DesiredState(try run(command))
+                return PhoneAnswer(
+                    status: 200, body: try JSONValue(encoding: offer).bytes, date: Int(now.seconds))
             case (.delete, 3, _):
                 var command = SignOutDevice(app: app.bundleID, id: device, now: now)
                 command.reporter = reporter
@@ -102,6 +117,7 @@ struct ServerDoor {
     private func refused(_ refusal: Refusal, _ now: UnixTime) -> PhoneAnswer {
         let (status, code) =
             switch refusal {
+            case .unknownActivity: (404, "unknown_activity")
             case .unknownDevice: (404, "unknown_device")
             case .deadToken: (409, "dead_token")
             case .deviceTaken: (403, "device_taken")

@@ -1,5 +1,6 @@
 import APNSModel
 import Foundation
+import JSONText
 import LiveActivityClient
 import LiveActivityCore
 import LiveActivityRegistration
@@ -17,9 +18,10 @@ final class DoorServer: ClientTransport, @unchecked Sendable {
     private var calls: [Call] = []
     private var lost = 0
 
-    init() {
-        door = ServerDoor(
-            app: Sample.app(Sample.type("ride", activityIDAttribute: "/rideID"), environments: [.sandbox]))
+    /// - Parameter isOpen: `true` if everybody may join a ride; `false` if only its audience may.
+    init(isOpen: Bool = false) {
+        let ride = Sample.type("ride", activityIDAttribute: "/rideID") { $0.join = isOpen ? .open : .audience }
+        door = ServerDoor(app: Sample.app(ride, environments: [.sandbox]))
         door.knowsPeople = true
     }
 
@@ -36,6 +38,29 @@ final class DoorServer: ClientTransport, @unchecked Sendable {
         locked { server in
             let devices = server.door.store.rows.devices.values.filter { $0.signedOutAt == nil }
             return Dictionary(uniqueKeysWithValues: devices.map { ($0.id.text, $0.userID.text) })
+        }
+    }
+
+    /// Sets the state of a ride as its backend does, for nobody.
+    func set(_ ride: String, step: Int) {
+        locked { server in
+            let app = server.door.app
+            guard let type = app.types["ride"] else { return }
+            var body = SetDesiredState.Body(state: ["step": .number(JSONNumber(step))])
+            body.attributes = ["rideID": .string(ride)]
+            _ = try? server.door.run(
+                SetDesiredState(
+                    app: app.bundleID, id: Sample.activityID(ride), type: type, body: body, now: Sample.now))
+        }
+    }
+
+    /// Returns ActivityKit's ids of the cards of a ride that the server takes to be shown.
+    func cards(of ride: String) -> [String] {
+        locked { server -> [String] in
+            let rows = server.door.store.rows
+            let number = rows.activityNumbers[.init(server.door.app.bundleID, Sample.activityID(ride))]
+            let cards = rows.cards.values.filter { $0.activity == number && $0.state == .live }
+            return cards.compactMap { $0.localID?.text }
         }
     }
 
@@ -56,7 +81,7 @@ final class DoorServer: ClientTransport, @unchecked Sendable {
             }
             given.proof = request.proof
             let call = PhoneCall(
-                number: 0, method: request.method == "DELETE" ? .delete : .put, path: request.path,
+                number: 0, method: PhoneCall.Method(rawValue: request.method) ?? .put, path: request.path,
                 body: request.body.map { Array($0) }, showsProof: request.proof != nil)
             let answer = server.door.handle(call, given, now: Sample.now)
             server.calls.append(Call(request: request, status: answer.status))

@@ -21,6 +21,7 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     private var forbidden: Set<String> = []
     private var given: [String] = []
     private var clock: Date?
+    private var joinAnswer: ClientResponse?
 
     private func locked<Value>(_ body: (FakeServer) -> Value) -> Value {
         lock.lock()
@@ -48,6 +49,12 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
     /// Sets the desired states of every phone from now on.
     func want(_ wishes: JSONObject...) { locked { $0.wishes = wishes.map(JSONValue.object) } }
 
+    /// Sets the answer to calls that join an activity.
+    func offer(_ body: JSONObject, status: Int = 200) {
+        let answer = JSONValue.object(body)
+        locked { $0.joinAnswer = ClientResponse(status: status, body: Data(answer.bytes)) }
+    }
+
     func send(_ request: ClientRequest) async throws -> ClientResponse {
         let body = request.body.flatMap { try? JSONValue(parsing: Array($0)) }?.object ?? [:]
         let response = locked { server -> ClientResponse? in
@@ -58,6 +65,7 @@ final class FakeServer: ClientTransport, @unchecked Sendable {
             guard !server.forbidden.contains(request.credential) else {
                 return ClientResponse(status: 403, body: Data(#"{"code":"user_differs"}"#.utf8))
             }
+            if request.method == "GET", let answer = server.joinAnswer { return answer }
             var object: JSONObject = ["activities": .array(server.wishes)]
             if body["wantsCredential"]?.bool == true, !server.given.isEmpty {
                 object["credential"] = .string(server.given.removeFirst())
