@@ -178,7 +178,7 @@ public final class IsletServer: Service {
         }
     }
 
-    private let parts: ServerParts
+    package let parts: ServerParts
     private let store: SQLStore
     private let client: APNSClient
     private let listening = Listening()

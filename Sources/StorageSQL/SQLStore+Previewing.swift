@@ -36,8 +36,13 @@ extension SQLStore {
             [.int(activity.number), .int(stretch.after), .int(Int64(stretch.limit))]
         ) { stored.append($0.int()) }
         let keys = (stored + joined.filter { $0 > stretch.after }).sorted().prefix(stretch.limit)
-        let others = Draft(
-            try SnapshotLoader.snapshot(of: [.phones(activity.number, devices: Array(keys))], sql))
+        var loaded = try SnapshotLoader.snapshot(of: [.phones(activity.number, devices: Array(keys))], sql)
+        if activity.alertsEachPhone {
+            // The stored activity may lack the alert, and phones were loaded for what it needs.
+            loaded.activities[activity.number] = activity
+            try PhoneLoader(sql: sql).loadStarts(keys.map { .init(activity.number, $0) }, &loaded)
+        }
+        let others = Draft(loaded)
         return keys.compactMap { key in
             let phone = Snapshot.PhoneKey(activity.number, key)
             guard var situation = draft.phone(phone, type: activity.type) else {

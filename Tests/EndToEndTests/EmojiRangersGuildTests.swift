@@ -2,6 +2,7 @@ import APNSModel
 import APNSSimulator
 import BackendCalls
 import EmojiRangers
+import LiveActivityCore
 import Testing
 
 @testable import islet
@@ -14,8 +15,10 @@ import Testing
     private static let veterans = 10
     private static let bundleID = BundleID(EmojiRangersPlay.app.bundleID).unsafelyUnwrapped
 
-    private func run(_ body: @escaping @Sendable (Stack, Guild) async throws -> Void) async throws {
-        try await Stack.run(try Stack.Options(EmojiRangersPlay.app)) { stack in
+    private func run(
+        _ change: (inout TypePolicy) -> Void = { _ in }, _ body: @escaping @Sendable (Stack, Guild) async throws -> Void
+    ) async throws {
+        try await Stack.run(try Stack.Options(EmojiRangersPlay.app, change)) { stack in
             try await body(stack, Guild(islet: stack.address, key: stack.key))
         }
     }
@@ -35,6 +38,8 @@ import Testing
             let starts = stack.simulator.received.filter { $0.event == "start" }
             #expect(starts.count == all.count && Set(starts.compactMap(\.phone)) == Set(all))
             #expect(stack.simulator.channels(of: Self.bundleID, in: .sandbox).count == 1)
+            let calls = try await channelCalls(stack)
+            #expect(calls.contains { $0.contains(#"kind="create""#) }, "\(calls)")
             for phone in watchers {
                 let card = try #require(stack.simulator.lockScreen(of: phone).cards.first)
                 #expect(card.channel != nil && card.token == nil)
@@ -58,20 +63,39 @@ import Testing
         }
     }
 
-    @Test func `a party of a few heroes is no guild: each of its phones gets pushes of its own`() async throws {
-        try await run { stack, guild in
+    @Test(arguments: [DeliveryMode.auto, .token])
+    func `a party of a few heroes, and any by token, gets pushes of its own, and nothing is asked about channels`(
+        delivery: DeliveryMode
+    ) async throws {
+        try await run {
+            $0.delivery = delivery
+            // With `auto` this alone would put the card on a channel.
+            if delivery == .token { $0.join = .open }
+        } _: { stack, guild in
             let phone = try await stack.phone("alice")
             var cave = Adventure(id: "1", place: "cave", party: [Self.panda])
             #expect(try await guild.begin(cave).isTaken)
             try await EmojiRangersCheck.live(cave, stack, on: [phone])
             #expect(try await guild.report(.found("a sword", by: Self.panda), in: &cave).isTaken)
             try await EmojiRangersCheck.shows(cave, on: phone, stack)
+            #expect(try await guild.end(&cave).isTaken)
+            try await EmojiRangersCheck.shows(cave, on: phone, stack, .ended)
             #expect(stack.simulator.channels(of: Self.bundleID, in: .sandbox).isEmpty)
+            #expect(stack.simulator.received.map(\.event) == ["start", "update", "end"])
             #expect(stack.simulator.received.allSatisfy { $0.channel == nil && $0.phone == phone })
+            let calls = try await channelCalls(stack)
+            #expect(calls.isEmpty, "\(calls)")
         }
     }
 
     // MARK: - Parts
+
+    /// Returns the server's counts of its calls about channels: lists, creations, deletions and broadcasts.
+    private func channelCalls(_ stack: Stack) async throws -> [Substring] {
+        try await JSONCaller(stack.address).text("/metrics").split(separator: "\n").filter {
+            $0.hasPrefix("islet_channel_calls_total{")
+        }
+    }
 
     /// Adds phones of users with the same names, several at a time, and waits until they have registered.
     private func phones(_ name: String, _ count: Int, _ iOS: IOSVersion, _ stack: Stack) async throws -> [PhoneID] {

@@ -97,7 +97,7 @@ extension ModelStore {
         switch lane.page(for: activity, at: time) {
         case .lap(let stretches):
             let concerned = devices.filter { device in
-                !(rows.cards[.init(lane.activity, device)]?.isPassedOver(in: activity) ?? false)
+                !(rows.cards[.init(lane.activity, device)]?.isPassedOver(in: activity, at: time) ?? false)
             }
             let all = stretches.flatMap { stretch in concerned.filter(stretch.contains) }
             return .init(devices: Array(all.prefix(limit)), isComplete: all.count <= limit)

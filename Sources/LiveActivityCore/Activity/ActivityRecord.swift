@@ -68,8 +68,13 @@ package struct ActivityRecord: Sendable, Hashable {
     /// `true` once a card has needed a channel, in this run or an earlier one.
     package var hasChannels = false
 
-    /// `true` if phones whose card is on a channel get the newest alert one by one. A lap then concerns them too.
+    /// `true` if phones whose card is on a channel get the newest alert one by one, as long as it is worth showing.
     package var alertsEachPhone: Bool { alert?.onChannels == .notification }
+
+    /// Returns `true` if a lap passes over phones on a channel of the run. Otherwise each of them gets an alert.
+    package func passesChannelsOver(at now: UnixTime) -> Bool {
+        !alertsEachPhone || alert.map { $0.expiresAt <= now } ?? true
+    }
 
     package init(
         number: ActivityNumber, app: BundleID, id: ActivityID, type: String, at now: UnixTime

@@ -2,7 +2,8 @@ import APNSModel
 
 /// Record of the alerts that a phone was given. An alert reaches a phone at most once.
 package struct AlertLedger: Sendable, Hashable {
-    /// Revision of the newest alert that a push delivered, may have delivered, or that was not meant for the phone.
+    /// Revision of the newest alert that a push delivered, may have delivered, or that was not meant for the phone. A
+    /// notification of the alert alone counts as such a push.
     package private(set) var pushed: Revision
     /// Timestamp of the push whose alert counts as given until its answer comes; `nil` if no answer is awaited.
     package private(set) var awaited: Int64?
@@ -55,6 +56,12 @@ package struct AlertLedger: Sendable, Hashable {
 
     /// Records that a notification says everything up to this revision. That stays true if APNs then refuses a start.
     mutating func fallBack(_ revision: Revision) { told = max(told ?? revision, revision) }
+
+    /// Records that a notification of the alert alone did not arrive. The alert is due again.
+    mutating func takeAlertBack(_ alert: Revision) {
+        guard pushed == alert, awaited == nil else { return }
+        pushed = alert - 1
+    }
 
     /// Records that the notification did not arrive. A card may say the same once one can be started.
     mutating func takeFallBackBack() { told = nil }

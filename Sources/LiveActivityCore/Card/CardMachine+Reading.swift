@@ -129,7 +129,7 @@ extension CardMachine {
 extension CardMachine {
     /// Returns `true` if a lap does not concern the phone, because it is on a channel of the run and gets no alert by
     /// itself.
-    package func isPassedOver(in activity: ActivityRecord) -> Bool {
-        activity.hasChannels && !activity.alertsEachPhone && subscription != nil && run == activity.run
+    package func isPassedOver(in activity: ActivityRecord, at now: UnixTime) -> Bool {
+        activity.hasChannels && activity.passesChannelsOver(at: now) && subscription != nil && run == activity.run
     }
 }

@@ -126,6 +126,12 @@ package struct CardMachine: Sendable, Hashable {
         attempts.wait(until: nil)
     }
 
+    /// Records that a notification brings this alert to a person whose card is on a channel.
+    mutating func tell(_ alert: Revision) { alerts.arrives(alert) }
+
+    /// Records that the notification of this alert did not arrive.
+    mutating func takeAlertBack(_ alert: Revision) { alerts.takeAlertBack(alert) }
+
     /// Records that the notification did not arrive, so that a card may show the state.
     mutating func takeFallBackBack() { alerts.takeFallBackBack() }
 

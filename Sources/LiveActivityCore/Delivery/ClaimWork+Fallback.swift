@@ -11,20 +11,30 @@ extension ClaimWork {
         seed: UInt64, _ draft: inout Draft
     ) {
         guard !phones.isEmpty else { return }
-        let isApart = { (phone: (phone: PhoneSituation, reason: Reason)) in phone.reason.code == .alertByNotification }
         // Uses other parts of the random sequence than the push ids of the flight do.
-        let numbers = [seed &* SplitMix64.stride, seed &* SplitMix64.stride &+ 1]
-        fallBack(phones.filter { !isApart($0) }, desired, number: numbers[0], &draft) {
-            () throws(PayloadError) in try Fallback.payload(desired, content)
-        }
-        fallBack(phones.filter(isApart), desired, number: numbers[1], &draft) {
-            () throws(PayloadError) in try Fallback.apartPayload(desired)
-        }
+        let number = seed &* SplitMix64.stride
+        notify(
+            phones.filter { $0.reason.code != .alertByNotification }, desired, number: number,
+            Message(revision: desired.activity.revision, expiresAt: Fallback.expiration(desired, now: now)), &draft
+        ) { () throws(PayloadError) in try Fallback.payload(desired, content) }
+        guard let alert = desired.activity.alert else { return }
+        notify(
+            phones.filter { $0.reason.code == .alertByNotification }, desired, number: number &+ 1,
+            Message(revision: alert.revision, expiresAt: alert.expiresAt, isAlertAlone: true), &draft
+        ) { () throws(PayloadError) in try Fallback.alertPayload(alert, desired) }
     }
 
-    private func fallBack(
+    /// What a notification says, and until when it is worth showing.
+    private struct Message {
+        /// Revision of the state that it says, or of the alert that it brings alone.
+        let revision: Revision
+        let expiresAt: UnixTime
+        var isAlertAlone = false
+    }
+
+    private func notify(
         _ phones: [(phone: PhoneSituation, reason: Reason)], _ desired: DesiredSituation, number: UInt64,
-        _ draft: inout Draft, _ payload: () throws(PayloadError) -> AlertPayload?
+        _ message: Message, _ draft: inout Draft, _ payload: () throws(PayloadError) -> AlertPayload?
     ) {
         guard !phones.isEmpty else { return }
         let activity = desired.activity
@@ -32,7 +42,7 @@ extension ClaimWork {
         for (phone, reason) in phones {
             var card = phone.card
             if card.run != activity.run { beginRun(of: activity, &card, &draft) }
-            card.fallBack(activity.revision)
+            if message.isAlertAlone { card.tell(message.revision) } else { card.fallBack(message.revision) }
             draft.put(card)
             entries.append(
                 HistoryEntry(
@@ -52,8 +62,8 @@ extension ClaimWork {
                 NotificationRecord(
                     number: NotificationRecord.number(random: number), app: activity.app,
                     kind: .alert, payload: payload.bytes, collapseID: PushBuilder.collapseID(of: activity.id),
-                    expiresAt: Fallback.expiration(desired, now: now),
-                    fallback: .init(activity: activity.number, run: activity.run, revision: activity.revision), at: now)
+                    expiresAt: message.expiresAt,
+                    fallback: .init(activity: activity.number, run: activity.run, revision: message.revision), at: now)
             )
         } catch {
             for index in entries.indices {
@@ -77,12 +87,15 @@ extension ClaimWork.Found {
     mutating func fallBack(
         _ phone: PhoneSituation, _ reason: Reason, _ desired: DesiredSituation, at now: UnixTime
     ) {
-        var (phone, told) = (phone, phone)
+        var phone = phone
         phone.card.lookAt = nil
-        told.card.fallBack(desired.activity.revision)
-        if reason.code == .alertByNotification, case .wait(let until, _) = Reconciler.decide(desired, told, now: now) {
-            phone.card.lookAt = until
-            waitsUntil = min(waitsUntil ?? until, until)
+        if reason.code == .alertByNotification, let alert = desired.activity.alert {
+            var told = phone
+            told.card.tell(alert.revision)
+            if case .wait(let until, _) = Reconciler.decide(desired, told, now: now) {
+                phone.card.lookAt = until
+                waitsUntil = min(waitsUntil ?? until, until)
+            }
         }
         fallenBack.append((phone, reason))
     }

@@ -15,6 +15,19 @@ extension ClaimWork {
         return true
     }
 
+    /// Returns the alert that the flight's start of a card on a channel may have brought, and that a notification would
+    /// repeat; `nil` if there is none.
+    private func alertOfStart(
+        of card: CardMachine, in flight: FlightRecord, _ activity: ActivityRecord
+    ) -> Revision? {
+        guard let alert = activity.alert, alert.onChannels == .notification, alert.onUnknown == .drop,
+            alert.revision <= flight.revision, card.run == activity.run, card.alerts.given < alert.revision,
+            let window = apps[activity.app]?.types[activity.type]?.policy.startWindow,
+            let expiresAt = card.startExpiresAt
+        else { return nil }
+        return expiresAt >= flight.claimedAt + window ? alert.revision : nil
+    }
+
     /// Closes the flight of a lost process, whose pushes may have arrived.
     ///
     /// Their timestamps count as used, their alerts as given, and their starts as unconfirmed.
@@ -32,8 +45,14 @@ extension ClaimWork {
             // sent twice. This includes a phone of an earlier run: the activity may have been reopened since, and the
             // phone's timestamp carries over to the next run.
             guard card.state.mayHaveCard || card.state.isTombstone else { continue }
-            // A flight has no push to a card on a channel.
-            guard card.subscription == nil || card.state == .starting else { continue }
+            // A flight has no push to a card on a channel but its start, which may have brought the alert.
+            guard card.subscription == nil || card.state == .starting else {
+                if let alert = alertOfStart(of: card, in: flight, activity) {
+                    card.tell(alert)
+                    draft.put(card)
+                }
+                continue
+            }
             let isLost =
                 card.state == .starting
                 || card.run == activity.run && wasBehind(phone, activity, flight, draft)

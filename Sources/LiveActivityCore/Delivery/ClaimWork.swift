@@ -136,7 +136,8 @@ package struct ClaimWork: Command {
         guard activity.holdUntil > now else { return false }
         let due = Set(draft.snapshot.due)
         return (draft.snapshot.lanes[activity.number] ?? []).contains { lane in
-            lane.lap < activity.lap && lane.flight == nil && !due.contains(lane.key) && !lane.skipsLaps(of: activity)
+            lane.lap < activity.lap && lane.flight == nil && !due.contains(lane.key)
+                && !lane.skipsLaps(of: activity, at: now)
         }
     }
 

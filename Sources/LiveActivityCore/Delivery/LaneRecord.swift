@@ -143,14 +143,14 @@ extension LaneRecord {
         var lane = self
         lane.lap = next
         lane.goAround(from: position)
-        lane.hasWrapped = skipsLaps(of: activity)
+        lane.hasWrapped = skipsLaps(of: activity, at: now)
         return lane
     }
 
     /// Returns `true` if a lap concerns no phone of the lane, because all of them are on a channel of the run, and none
     /// gets an alert of its own.
-    package func skipsLaps(of activity: ActivityRecord) -> Bool {
-        !activity.alertsEachPhone && counts.onChannel > 0 && counts.onChannel == counts.total
+    package func skipsLaps(of activity: ActivityRecord, at now: UnixTime) -> Bool {
+        activity.passesChannelsOver(at: now) && counts.onChannel > 0 && counts.onChannel == counts.total
             && channelRun == activity.run
     }
 
@@ -191,7 +191,7 @@ extension LaneRecord {
         guard isLapDone else { return now }
         // Only a newer state waits for the coalescing window. The rest of a lap continues at once.
         guard lap >= activity.begunLap else { return now }
-        let lapAt = lap < activity.lap && !skipsLaps(of: activity) ? max(now, activity.holdUntil) : nil
+        let lapAt = lap < activity.lap && !skipsLaps(of: activity, at: now) ? max(now, activity.holdUntil) : nil
         return [lapAt, lookAt].compactMap { $0 }.min()
     }
 

@@ -178,17 +178,20 @@ package struct ClaimNotifications: Command {
 }
 
 extension Draft {
-    /// Takes back a fallback that the phone did not get, so that a card can be started for its state once a token is
-    /// there.
+    /// Takes back a notification that the phone did not get, so that a card can be started for its state, or its alert
+    /// be told, once a token is there.
     ///
     /// This applies only if the token was at fault. After an expiry or a mistake of Islet, the same would follow again
     /// and again.
     mutating func takeBack(_ fallback: NotificationRecord.Fallback, on device: DeviceKey, _ reason: Reason) {
         guard reason.code.isOfDeviceToken,
-            var card = snapshot.cards[.init(fallback.activity, device)], card.run == fallback.run,
-            card.alerts.told == fallback.revision
+            var card = snapshot.cards[.init(fallback.activity, device)], card.run == fallback.run
         else { return }
-        card.takeFallBackBack()
+        if card.alerts.told == fallback.revision {
+            card.takeFallBackBack()
+        } else if card.subscription != nil {
+            card.takeAlertBack(fallback.revision)
+        }
         put(card)
     }
 }

@@ -64,21 +64,36 @@ package enum Fallback {
     /// A start that is on its way brings the alert of its state itself, or is answered soon.
     static func isApartDue(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Bool {
         let (activity, card) = (desired.activity, phone.card)
-        guard activity.alertsEachPhone, phone.isWanted, !card.isEvicted,
-            card.state == .live || card.state == .ending || card.state == .unconfirmed,
-            let id = card.subscription, desired.channel(id)?.key.run == activity.run
-        else { return false }
-        return Reconciler.dueAlert(desired, phone, now) > 0
-            && NotificationRecord.Kind.alert.obstacle(phone.device, phone.deviceToken) == nil
+        guard owesApart(activity, to: card, now), phone.isWanted, !card.isEvicted, let id = card.subscription else {
+            return false
+        }
+        switch card.state {
+        case .live, .ending, .unconfirmed: break
+        case .starting: guard let due = card.attempts.dueAt, due <= now else { return false }
+        case .absent, .requesting, .ended, .dismissed, .gone: return false
+        }
+        // The server knows its own channels, and the starts that it has sent to one that APNs has forgotten since. To
+        // all others it sends nothing.
+        guard desired.channel(id).map({ $0.key.run == activity.run }) ?? (card.startExpiresAt != nil) else {
+            return false
+        }
+        return NotificationRecord.Kind.alert.obstacle(phone.device, phone.deviceToken) == nil
     }
 
-    /// Returns the payload of a notification with the activity's alert.
+    /// Returns `true` if the card is on a channel, whose broadcasts do not bring the newest alert, and the person was
+    /// not given it.
+    static func owesApart(_ activity: ActivityRecord, to card: CardMachine, _ now: UnixTime) -> Bool {
+        guard card.subscription != nil, card.run == activity.run, !activity.passesChannelsOver(at: now) else {
+            return false
+        }
+        return activity.alert.map { $0.revision > card.alerts.given } ?? false
+    }
+
+    /// Returns the payload of a notification that brings an alert alone.
     ///
-    /// - Returns: `nil` if there is no alert.
     /// - Throws: `PayloadError` if the payload cannot be built.
-    static func apartPayload(_ desired: DesiredSituation) throws(PayloadError) -> AlertPayload? {
-        guard let alert = desired.activity.alert else { return nil }
-        return try AlertPayload(alert.alert, data: data(of: desired))
+    static func alertPayload(_ alert: AlertRecord, _ desired: DesiredSituation) throws(PayloadError) -> AlertPayload {
+        try AlertPayload(alert.alert, data: data(of: desired))
     }
 
     /// Returns what the app finds in the notification beside its text.

@@ -51,6 +51,7 @@ package enum Reconciler {
         guard case .wait(let until, _) = end, !card.awaitsAnswer(at: now), card.state == .live || card.state == .ending
         else { return end }
         if case .send(let plan) = own, plan.kind != .start { return own }
+        if case .fallBack(let reason) = own, reason.code == .alertByNotification { return own }
         if case .wait(let due, _) = own, due < until { return own }
         return end
     }
@@ -166,7 +167,8 @@ package enum Reconciler {
     /// expiration. A person who joined after it was given does not get it.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        let given = max(phone.card.alerts.given, desired.alerted(onChannelOf: phone))
+        let byChannel = alert.onChannels == .broadcast ? desired.alerted(onChannelOf: phone) : 0
+        let given = max(phone.card.alerts.given, byChannel)
         return alert.revision > given ? alert.revision : 0
     }
 

@@ -56,6 +56,8 @@ extension TypePolicy {
             "highPriorityInterval": Self.text(highPriorityInterval), "reusable": .bool(isReusable),
             "start": .string(start.rawValue), "restart": .string(restart.rawValue), "renewal": .bool(renewal),
             "authority": .string(authority.rawValue), "join": .string(join.rawValue),
+            "delivery": .string(delivery.rawValue), "channelAlerts": .string(channelAlerts.rawValue),
+            "channelStorage": channelStorage == .none ? "none" : "mostRecent",
             "atCeiling": .string(atCeiling.rawValue), "ceiling": .number(JSONNumber(ceiling)),
             "endAfter": endAfter.map(Self.text) ?? "0s", "budgets": .object(budgets.described),
         ]

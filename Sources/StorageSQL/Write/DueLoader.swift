@@ -188,11 +188,11 @@ struct DueLoader {
                 let found: [DeviceKey]
                 if isSmall(lane, snapshot) {
                     found = (smallLanes[lane.activity] ?? []).sorted().filter { device in
-                        range.contains(device)
-                            && !(snapshot.cards[.init(lane.activity, device)]?.isPassedOver(in: activity) ?? false)
+                        let card = snapshot.cards[.init(lane.activity, device)]
+                        return range.contains(device) && !(card?.isPassedOver(in: activity, at: due.at) ?? false)
                     }
                 } else {
-                    let passesChannelsOver = activity.hasChannels && !activity.alertsEachPhone
+                    let passesChannelsOver = activity.hasChannels && activity.passesChannelsOver(at: due.at)
                     found = try stretch(
                         of: lane.activity, range.lowerBound, through: range.upperBound - 1, limit: left + 1,
                         besidesChannelsOf: passesChannelsOver ? activity.run : nil, &snapshot)

@@ -168,6 +168,13 @@ struct ConfigurationReport {
                 "new cards are on a broadcast channel where the activity has at least "
                     + "\(DesiredSituation.channelAudience) phones or everybody may join, on phones with iOS 18")
         }
+        switch policy.channelAlerts {
+        case _ where policy.delivery == .token: break
+        case .broadcast: lines.append("an alert rings for everybody who has a card on the channel")
+        case .notification:
+            lines.append("people with a card on the channel get an alert by a notification, each on their phones")
+        case .none: lines.append("people with a card on the channel get no alerts")
+        }
         if policy.authority == .app { lines.append("a state that the app set stays until the server has a newer one") }
         switch policy.atCeiling {
         case .ignore: break

@@ -236,6 +236,21 @@ struct BadConfigurationTests {
         Case(
             Sample.file(policy: "{startAlert: {title: t}, join: anonymous}, public: true"), "\(policy)/join",
             "needs `delivery: channel` or `auto`"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, delivery: channel}"), "\(policy)/delivery",
+            "needs `public: true`"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, delivery: auto}, public: false"), "\(policy)/delivery",
+            "needs `public: true`"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, delivery: push}, public: true"), "\(policy)/delivery",
+            "one of token, channel, auto"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, channelStorage: all}"), "\(policy)/channelStorage",
+            "mostRecent or none"),
+        Case(
+            Sample.file(policy: "{startAlert: {title: t}, channelAlerts: loud}"), "\(policy)/channelAlerts",
+            "one of broadcast, notification, none"),
         Case(Sample.file(policy: "{startGrase: 1s}"), "\(policy)/startGrase", "did you mean `startGrace`?"),
         Case(Sample.file(policy: "{highWhen: {pointer: status, values: []}}"), "\(policy)/highWhen/pointer", "`/`"),
         Case(Sample.file(policy: "{highWhen: {pointer: /a~2, values: []}}"), "\(policy)/highWhen/pointer", "`~`"),
@@ -270,6 +285,28 @@ struct BadConfigurationTests {
         Case(Sample.file(policy: "{budgets: {perHour: 3}}"), "\(policy)/budgets/perHour", "unknown field"),
     ])
     func `a type that could not be shown is refused at its place`(_ row: Case) throws { try check(row) }
+
+    @Test func `a type whose states differ by person or by build takes auto, and no channel`() throws {
+        let folder = try Folder()
+        try folder.write("whsec_" + String(repeating: "A", count: 32), to: "secret")
+        try folder.write(FullFile.contract, to: "order.json")
+        let provider = "provider: {url: 'https://a.example.com/x', secretFile: secret}"
+        let contracts = "contracts: [{file: order.json}, {builds: '<120', file: order.json}]"
+        for (line, words) in [(provider, "a provider gives each person"), (contracts, "reaches every build")] {
+            func error(_ delivery: String) throws -> ConfigurationError? {
+                let policy = "{startAlert: {title: t}, delivery: \(delivery)}"
+                let type = Sample.type(policy, more: ", public: true, \(line)")
+                return try folder.error(Sample.file(apps: "[\(Sample.app(types: "[\(type)]"))]"))
+            }
+            let refused = try #require(try error("channel"))
+            #expect(refused.pointer == "\(Self.policy)/delivery")
+            #expect(refused.problem.hasPrefix("token or auto: ") && refused.problem.contains(words), "\(refused)")
+            for delivery in ["token", "auto"] {
+                let other = try error(delivery)
+                #expect(other == nil, "\(delivery): \(other?.description ?? "")")
+            }
+        }
+    }
 
     @Test func `a file that is missing, a directory, not UTF-8 or too large is refused`() throws {
         let folder = try Folder()

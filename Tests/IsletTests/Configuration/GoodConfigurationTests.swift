@@ -242,6 +242,19 @@ struct GoodConfigurationTests {
         #expect(usual.apps[0].types["Order"]?.policy.endAfter == .seconds(12 * 3600))
     }
 
+    @Test func `a type says how states and alerts reach its cards, and by token is the default`() throws {
+        func policy(_ more: String) throws -> TypePolicy {
+            let settings = try Folder().load(Sample.file(policy: "{startAlert: {title: a}\(more)}, public: true"))
+            return try #require(settings.apps[0].types["Order"]?.policy)
+        }
+        let usual = try policy("")
+        #expect(usual.delivery == .token && usual.channelAlerts == .broadcast)
+        #expect(usual.channelStorage == MessageStoragePolicy.mostRecent)
+        let told = try policy(", delivery: channel, channelStorage: none, channelAlerts: notification")
+        #expect(told.delivery == .channel && told.channelAlerts == .notification)
+        #expect(told.channelStorage == MessageStoragePolicy.none)
+    }
+
     @Test func `a type that only the app starts needs no alert`() throws {
         let settings = try Folder().load(Sample.file(policy: "{start: appOnly}"))
         #expect(settings.apps[0].types["Order"]?.policy.startAlert == nil)

@@ -8,6 +8,22 @@ import Testing
 struct ChannelAlertTests {
     private static let words = PushAlert(title: "Goal", body: "2:1")
 
+    private static func policy(_ policy: inout TypePolicy) {
+        policy.delivery = .channel
+        policy.channelAlerts = .notification
+    }
+
+    /// A phone whose start on a channel APNs has accepted, and which has not reported the card.
+    private static func starting() throws -> Scene {
+        var scene = try Scene.onChannel(policy)
+        try scene.say("phone", user: "phone") { $0.deviceToken = Sample.token("device-phone") }
+        try scene.put(users: ["phone"])
+        #expect(try scene.deliverAll().seats.map(\.plan.kind) == [.start])
+        #expect(try scene.card().state == .unconfirmed)
+        scene.wait(.seconds(60))
+        return scene
+    }
+
     /// Phones with cards on a channel, which can get ordinary notifications.
     private static func scene(
         _ alerts: ChannelAlerts, phones: [String] = ["phone", "second"]
@@ -66,7 +82,7 @@ struct ChannelAlertTests {
         try scene.put("a", 3)
         let lane = try #require(scene.store.rows.lanes.values.first?.first)
         let activity = try scene.activity()
-        #expect(lane.skipsLaps(of: activity))
+        #expect(lane.skipsLaps(of: activity, at: scene.now))
         _ = try scene.claim()
         #expect(scene.store.lastChanges.cards.isEmpty)
     }
@@ -115,15 +131,7 @@ struct ChannelAlertTests {
     }
 
     @Test func `a card that nobody has reported gets the next alert, and still waits for its report`() throws {
-        var scene = try Scene.onChannel {
-            $0.delivery = .channel
-            $0.channelAlerts = .notification
-        }
-        try scene.say("phone", user: "phone") { $0.deviceToken = Sample.token("device-phone") }
-        try scene.put(users: ["phone"])
-        #expect(try scene.deliverAll().seats.map(\.plan.kind) == [.start])
-        #expect(try scene.card().state == .unconfirmed)
-        scene.wait(.seconds(60))
+        var scene = try Self.starting()
         let before = try scene.decision()
         try scene.put("a", 2) { $0.alert = .init(Self.words) }
         #expect(try scene.deliverAll().seats.isEmpty)
@@ -166,5 +174,128 @@ struct ChannelAlertTests {
         scene.app.types["order"]?.policy.channelAlerts = .broadcast
         #expect(try scene.deliverAll().errands.map(\.flight.alertRevision) == [0])
         #expect(try scene.deliverNotifications().count == 2)
+    }
+
+    // MARK: - When things go wrong
+
+    @Test func `an alert that was told is no card: a start that failed is made again`() throws {
+        var scene = try Self.starting()
+        try scene.put("a", 2) { $0.alert = .init(Self.words) }
+        try scene.deliverAll()
+        #expect(try scene.deliverNotifications().count == 1)
+        scene.wait(.seconds(300) + ReportInventory.travel)
+        _ = try scene.inventory(sequence: 1, [])
+        let seats = try scene.deliverAll().seats
+        #expect(seats.map(\.plan.kind) == [.start] && seats.map(\.plan.alertRevision) == [0])
+    }
+
+    @Test func `a card that is shown again after its alert was told brings none`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.put("a", 2) { $0.alert = .init(Self.words) }
+        try scene.deliverAll()
+        #expect(try scene.deliverNotifications().count == 1)
+        try scene.changeAudience(remove: ["phone"])
+        try scene.report(local: "card-phone", .ended)
+        try scene.changeAudience(add: ["phone"])
+        let seats = try scene.deliverAll().seats
+        #expect(seats.map(\.plan.kind) == [.start] && seats.map(\.plan.alertRevision) == [0])
+        #expect(try scene.deliverNotifications().isEmpty)
+    }
+
+    @Test func `laps pass over the channel once the alert has expired, though it is kept`() throws {
+        var scene = try Self.scene(.notification)
+        try scene.put("a", 2) { body in
+            body.alert = .init(Self.words)
+            body.alert?.keep = true
+        }
+        try scene.deliverAll()
+        scene.wait(.seconds(601))
+        try scene.put("a", 3)
+        let (lane, activity) = (try #require(scene.store.rows.lanes.values.first?.first), try scene.activity())
+        #expect(activity.alert != nil && lane.skipsLaps(of: activity, at: scene.now))
+        #expect(!lane.skipsLaps(of: activity, at: scene.now - .seconds(10)))
+    }
+
+    @Test func `a start whose answer never came does not keep the next alert back`() throws {
+        for isRescued in [false, true] {
+            var scene = try Scene.onChannel(Self.policy)
+            try scene.say("phone", user: "phone") { $0.deviceToken = Sample.token("device-phone") }
+            try scene.put(users: ["phone"])
+            try scene.deliver()
+            try scene.broadcast()
+            let flight = try scene.onlyFlight()
+            let due = scene.now + .seconds(45)
+            try scene.settle(flight) { _ in .awaited(until: due) }
+            if isRescued {
+                scene.node = 2
+            } else {
+                try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 200))) }
+            }
+            scene.wait(.seconds(120))
+            try scene.put("a", 2) { $0.alert = .init(Self.words) }
+            try scene.deliverAll()
+            #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"], "rescued: \(isRescued)")
+        }
+    }
+
+    @Test func `a start that was lost with its process has brought its alert`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.registerForChannels("late", user: "late", key: 77)
+        try scene.say("late", user: "late") { $0.deviceToken = Sample.token("device-late") }
+        try scene.put("a", 2, users: ["phone", "late"]) { $0.alert = .init(Self.words) }
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.alertRevision) == [2])
+        try scene.report("late", local: "card-late")
+        scene.node = 2
+        try scene.deliverAll()
+        #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
+        #expect(try scene.card("late").alerts.given == 2)
+    }
+
+    @Test func `the person is told as well when the phone shows the state already`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.say("phone", user: "phone") { $0.notificationAuthorization = "denied" }
+        try scene.put("a", 2) { $0.alert = .init(Self.words) }
+        try scene.deliverAll()
+        try scene.report(local: "card-phone") { $0.contentState = Sample.state(2) }
+        #expect(try scene.card().heldRevision == 2)
+        try scene.say("phone", user: "phone") { $0.notificationAuthorization = "authorized" }
+        try scene.report(local: "card-phone") { $0.contentState = Sample.state(2) }
+        try scene.deliverAll()
+        #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
+    }
+
+    @Test func `a dead device token loses no alert: it comes with the next token`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.put("a", 2) { $0.alert = .init(Self.words) }
+        try scene.deliverAll()
+        _ = try scene.deliverNotifications(.refusal(.unregistered))
+        try scene.deliverAll()
+        #expect(try scene.card().alerts.given < 2)
+        try scene.say("phone", user: "phone") { $0.deviceToken = Sample.token("device-new") }
+        try scene.deliverAll()
+        #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
+    }
+
+    @Test func `a card on a channel that APNs has forgotten gets its alerts`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.put("a", 2)
+        let gone = BroadcastError(.refused(status: 400, reason: .known(.channelNotRegistered)), "")
+        try scene.settle(try #require(try scene.claimChannels().errands.first), .failed(gone))
+        scene.wait(.seconds(5))
+        try scene.put("a", 3) { $0.alert = .init(Self.words) }
+        try scene.deliverAll()
+        #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
+    }
+
+    @Test func `the notification is worth showing as long as its alert`() throws {
+        var scene = try Self.scene(.notification, phones: ["phone"])
+        try scene.put("a", 2) { body in
+            body.alert = .init(Self.words)
+            body.alert?.expiresAfter = .seconds(60)
+        }
+        try scene.deliverAll()
+        let due = try scene.activity().alert?.expiresAt
+        #expect(try scene.deliverNotifications().map(\.notification.expiresAt) == [due])
     }
 }

@@ -251,6 +251,23 @@ struct ChannelTests {
         #expect(seats.count == 1 && seats[0].plan.channel == nil)
     }
 
+    @Test(arguments: [DeliveryMode.auto, .channel])
+    func `where a provider computes the state, or the activity is for one device, cards get tokens`(
+        delivery: DeliveryMode
+    ) throws {
+        for isProvided in [true, false] {
+            var scene = try Scene.onChannel {
+                $0.delivery = delivery
+                $0.join = .open
+            }
+            scene.app.types["order"]?.isProvided = isProvided
+            try scene.put(users: ["phone"]) { if !isProvided { $0.devices = .one(Sample.device("phone")) } }
+            let (seats, errands) = try scene.deliverAll()
+            #expect(errands.isEmpty, "provided: \(isProvided)")
+            #expect(seats.count == 1 && seats[0].plan.channel == nil, "provided: \(isProvided)")
+        }
+    }
+
     @Test func `L12: a start on a channel has an alert, an expiration that is not 0, and its keys inside aps`() throws {
         var scene = try Scene.onChannel()
         try scene.put(users: ["phone"])

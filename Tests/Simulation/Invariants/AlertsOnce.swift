@@ -126,27 +126,26 @@ final class AlertsOnce: Invariant {
         let copy = Copy(notification: seat.notification.number, device: seat.device.key)
         addressees[copy] = seat.notification
         guard let fallback = seat.notification.fallback else { return }
-        checkTold(seat, fallback, world)
+        // The other types with notifications have no channels.
+        if world.store.rows.activities[fallback.activity]?.type == Scenery.match {
+            return checkAlone(seat, fallback, world)
+        }
         told[Alert(place: Place(fallback.activity, seat.device.key), run: fallback.run, revision: fallback.revision)] =
             true
     }
 
-    /// Checks that a notification of an alert does not repeat what a push has brought. One in place of a card says the
-    /// state, also to a person who had a card before.
-    private func checkTold(
+    /// Checks that a notification that brings an alert alone does not repeat what a push has brought.
+    private func checkAlone(
         _ seat: NotificationFlight.Seat, _ fallback: NotificationRecord.Fallback, _ world: World
     ) {
         let place = Place(fallback.activity, seat.device.key)
-        guard told[Alert(place: place, run: fallback.run, revision: fallback.revision)] != true,
-            let alert = world.store.rows.activities[fallback.activity]?.alert, alert.onChannels == .notification,
-            alert.revision <= fallback.revision
-        else { return }
         world.count(.alertApart)
-        guard alert.onUnknown != .repeat,
-            rung[Alert(place: place, run: fallback.run, revision: alert.revision)] != nil
+        guard seat.addressee.tries == 1, let activity = world.store.rows.activities[fallback.activity],
+            activity.alert.map({ $0.revision == fallback.revision && $0.onUnknown == .repeat }) != true,
+            rung[Alert(place: place, run: fallback.run, revision: fallback.revision)] != nil
         else { return }
         world.violate(
-            .alertsOnce, "\(seat.device.id) is told the alert of r\(alert.revision), which a push has brought")
+            .alertsOnce, "\(seat.device.id) is told the alert of r\(fallback.revision), which a push has brought")
     }
 
     private func settle(_ entry: SettleFlight.Entry, _ world: World) {

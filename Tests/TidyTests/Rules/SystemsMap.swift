@@ -1,10 +1,11 @@
-/// Checks `docs/systems.md`: the requirements of the systems, and the test that proves each line.
+/// Checks `docs/systems.md`: the requirements of the systems, what comparable software has, and the test that proves
+/// each line.
 struct SystemsMap {
     /// Every id that must have exactly one row.
     static let ids: [String] =
         numbers("B", 12) + ["B10w", "B12w"] + numbers("W", 11) + numbers("F", 10) + numbers("Fw", 5)
         + numbers("P", 9)
-        + ["P2w"] + numbers("N", 8) + numbers("I", 32) + numbers("L", 25)
+        + ["P2w", "R9", "R12"] + numbers("N", 8) + numbers("I", 32) + numbers("L", 25)
 
     /// The features that an incident may wait for.
     private static let later: Set<String> = ["channels"]
