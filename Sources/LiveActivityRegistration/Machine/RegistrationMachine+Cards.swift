@@ -252,11 +252,13 @@ extension RegistrationMachine {
     /// Ends all but one of several cards of one activity. First choice is one with a token, then one that the app
     /// started, then the newest.
     ///
-    /// A card on a channel and one with a token are not duplicates, because the server can send to only one of them.
+    /// A card on a channel of the app's own is no duplicate of the others, because the server sends nothing there. One
+    /// on a channel that the server named is: both would get each state. A card that a push has put on a channel counts
+    /// as one without, because iOS does not name its channel.
     mutating func collapseDuplicates(_ now: PhoneMoment) {
         let running = memory.cards.filter { $0.value.isRunning && $0.value.activity != nil }
         let groups = Dictionary(grouping: running) {
-            "\($0.value.isOnChannel)\u{0}\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
+            "\($0.value.isOnOwnChannel)\u{0}\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
         }
         for group in groups.values where group.count > 1 {
             let ranked = group.sorted { Self.isBetter($0.value, $1.value) }

@@ -81,6 +81,7 @@ extension RegistrationMachine {
         change(seen.localID) { card in
             card.isOwn = true
             card.channel = seen.channel
+            card.serversChannel = wanted.namedChannel
             card.startedAt = startedAt
             // iOS shows nothing older than the start, and a server's clock may be a second behind.
             card.lastTimestamp = timestamp
@@ -261,8 +262,10 @@ extension RegistrationMachine {
             tell(PhoneNote(.activityLeftToServer, type: card.type, activity: card.activity, detail: wish.phase))
             return
         }
-        // A channel of the app's own stays.
-        if card.channel == nil { orders[index].card.channel = wish.channel }
+        // A channel of the app's own stays. One that an earlier answer named may be of an earlier run.
+        let isOwnChannel = card.channel != nil && card.channel != orders[index].namedChannel
+        orders[index].namedChannel = wish.channel
+        if !isOwnChannel { orders[index].card.channel = wish.channel }
         begin(number, isConfirmed: true, now)
     }
 

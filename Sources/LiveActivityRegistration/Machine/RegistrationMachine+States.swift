@@ -24,6 +24,8 @@ extension RegistrationMachine {
         /// `true` if the server asked for the card, not the app.
         let isWish: Bool
         var stage: Stage
+        /// The broadcast channel that the server named for the card in its last answer, or `nil` for none.
+        var namedChannel: String?
         /// `true` if the server may know of the order and wait for the card.
         var isAnnounced = false
 

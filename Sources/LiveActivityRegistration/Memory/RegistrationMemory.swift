@@ -100,6 +100,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     var token: TokenText?
     /// The broadcast channel whose pushes the card shows, while it has no token.
     var channel: String?
+    /// The broadcast channel that the server named when the app started the card, or `nil` for none.
+    var serversChannel: String?
     var state: InstanceRequest.State
     /// The number of times the person opened the app by the card, or `nil` for none.
     var opens: Int?
@@ -162,6 +164,8 @@ struct CardMemory: Sendable, Hashable, Codable {
     }
 
     var isOnChannel: Bool { channel != nil && token == nil }
+    /// `true` if the card is on a channel of the app's own, to which the server sends nothing.
+    var isOnOwnChannel: Bool { isOnChannel && channel != serversChannel }
     var isRunning: Bool { state.isRunning }
     /// The newest of all timestamps. A newer update has a newer one.
     var newestTimestamp: Int? {

@@ -8,7 +8,7 @@ import TestSupport
 /// - A phone gets an alert at most once, whether a start or a broadcast brings it. One broadcast may ring on two cards.
 /// - A broadcast brings an alert only where the policy says so.
 /// - No card goes back to an older revision by a broadcast.
-/// - A card on a channel gets no push of its own.
+/// - A card that the server's row has on a channel gets no push of its own. `OneWay` checks what the phone shows.
 /// - At rest the newest revision was sent, the end of a run was sent, and APNs has no channel that the server does not
 ///   know.
 final class ChannelsAreTidy: Invariant {

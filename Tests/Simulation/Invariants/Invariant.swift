@@ -10,7 +10,7 @@ enum Invariants {
         [
             NewestArrives(), NoSecondCard(), NoDeadToken(), AcceptedIsKept(), BudgetsHold(), QuietHoursHold(),
             AlertsOnce(), AlertsArrive(), NobodyElses(), NothingLeaks(), LaneRules(), NothingStays(), EventsAreTold(),
-            ChannelsAreTidy(),
+            ChannelsAreTidy(), OneWay(),
         ]
     }
 }

@@ -131,6 +131,10 @@ final class NoSecondCard: Invariant {
                 let place = Place(number, device)
                 if [.ended, .dismissed, .gone].contains(state) {
                     if let start = open[place], isOf(start, local, report) { open[place] = nil }
+                } else if state == .duplicate {
+                    // Another card stays. The start's own card is over.
+                    let made = report.phone.cards.first { $0.local == local }?.start
+                    if let start = open[place], made == start.id { open[place] = nil }
                 } else if state == .requesting, isRequesting(place, world) {
                     // The app is about to start a card because it has none.
                     open[place] = nil

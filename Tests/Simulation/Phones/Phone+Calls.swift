@@ -145,6 +145,7 @@ extension Phone {
     }
 
     func inventory(in world: World) {
+        endDuplicates(in: world)
         sequence += 1
         for card in cards.indices { cards[card].isOverUnseen = false }
         let (device, sequence, shown) = (device, sequence, cards.filter { !$0.isOver })

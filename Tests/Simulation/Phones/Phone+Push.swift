@@ -42,7 +42,11 @@ extension Phone {
         }
         // The update token comes at once if the person has allowed it before.
         if world.isCalm || world.dice.chance(50) { giveToken(index, in: world) }
-        if !isKilled, world.isCalm || world.dice.chance(75) { report(index, in: world) }
+        if !isKilled, world.isCalm || world.dice.chance(75) {
+            // The card that stays is reported before the end of the other.
+            if !isDuplicate(index) { report(index, in: world) }
+            endDuplicates(in: world)
+        }
         return .appeared(card)
     }
 

@@ -140,6 +140,36 @@ extension World {
 extension Phone {
     func subscribes(to channel: ChannelID) -> Bool { cards.contains { $0.channel == channel && !$0.isOver } }
 
+    /// Ends cards on the server's channels that are duplicates. The app does it when it sees its cards, so it mostly
+    /// never reports such a card as running.
+    func endDuplicates(in world: World) {
+        for index in cards.indices where !cards[index].isOver && isDuplicate(index) {
+            world.note(name, "ends \(cards[index].local), beside which another card stays")
+            close(index, in: world)
+            report(index, .duplicate, in: world)
+        }
+    }
+
+    /// Returns `true` if the card is on a channel of the server's, and another card of its activity stays.
+    func isDuplicate(_ index: Int) -> Bool {
+        guard let channel = cards[index].channel, channel != Sample.channel else { return false }
+        return cards.indices.contains { other in
+            other != index && !cards[other].isOver && cards[other].activity == cards[index].activity
+                && stays(other, before: index)
+        }
+    }
+
+    /// Returns `true` if the first of two cards of an activity stays. As in `LiveActivityClient` that is one with a
+    /// token, then one that the app started, then the newer one.
+    ///
+    /// A card on a channel of the app's own is apart. The server itself ends a card of an earlier run.
+    private func stays(_ one: Int, before other: Int) -> Bool {
+        guard cards[one].run == cards[other].run, cards[one].channel != Sample.channel else { return one > other }
+        if (cards[one].token != nil) != (cards[other].token != nil) { return cards[one].token != nil }
+        if cards[one].isApps != cards[other].isApps { return cards[one].isApps }
+        return one > other
+    }
+
     /// Applies what the server's answers say about cards on its channels, as `LiveActivityClient` does.
     func applyAnswer(in world: World) {
         for index in cards.indices where !cards[index].isOver {
@@ -148,16 +178,13 @@ extension Phone {
             guard let subject, let activity = world.activity(subject) else { continue }
             let row = world.store.rows.cards[.init(activity.number, key)]
             let answer = row?.contactAnswer(of: activity, on: Sample.device(device)) ?? .nothing
-            // Of two cards of one activity, the newer one stays.
-            let newer = cards.indices.contains {
-                $0 > index && !cards[$0].isOver && cards[$0].activity == cards[index].activity
-            }
-            if answer == .nothing, !newer { continue }
-            guard answer != .end, activity.phase == .active, !newer else {
+            let isDuplicate = isDuplicate(index)
+            if answer == .nothing, !isDuplicate { continue }
+            guard answer != .end, activity.phase == .active, !isDuplicate else {
                 world.note(name, "ends \(cards[index].local), as the answer says")
                 world.count(.endedAtContact)
                 close(index, in: world)
-                report(index, newer ? .duplicate : .ended, in: world)
+                report(index, isDuplicate ? .duplicate : .ended, in: world)
                 continue
             }
             // A state of the app's own stays for a minute.
