@@ -11,8 +11,8 @@ import Testing
 @Suite struct ChannelCallTests {
     /// Writes rows.
     private struct Put: Command {
+        var keys: [SnapshotKey] = []
         let change: @Sendable (inout Draft) -> Void
-        var keys: [SnapshotKey] { [] }
         var rank: CommandRank { .write }
 
         func decide(_ draft: inout Draft) throws(Refusal) { change(&draft) }
@@ -38,6 +38,23 @@ import Testing
             ChannelKey(number, environment, run: run), app: app.bundleID, storage: .mostRecent)
         change(&channel)
         draft.put(channel)
+    }
+
+    /// Changes the open channel of the first run of `order-1`.
+    private static func changeChannel(
+        _ fixture: Fixture, _ change: @escaping @Sendable (inout ChannelRecord) -> Void
+    ) async throws {
+        let (id, name) = (try #require(ChannelID("AAAABBBB")), ActivityID(stored: "order-1"))
+        let put = Put(keys: [.activity(pizza.bundleID, name)]) { draft in
+            guard var activity = draft.activity(pizza.bundleID, name) else { return }
+            activity.hasChannels = true
+            draft.put(activity)
+            Self.channel(activity.number, run: activity.run, &draft) { channel in
+                channel.open(id)
+                change(&channel)
+            }
+        }
+        _ = try await fixture.store.commit(put).get()
     }
 
     /// Runs the work with five channels of the app, one of another app, and three that APNs lists besides.
@@ -165,6 +182,40 @@ import Testing
                 if let user = device["user"]?.string { channels[user] = device["channel"]?.string ?? "none" }
             }
             #expect(channels == ["ada": "AAAABBBB", "bob": "none"])
+        }
+    }
+    @Test func `phones whose channel is behind are pending, and the summary names the broadcast`() async throws {
+        try await withServer { fixture in
+            func set(_ step: Int) async throws -> Reply {
+                try await fixture.put(
+                    "/v1/activities/order-1",
+                    #"{"type":"Order","state":{"step":\#(step)},"audience":{"users":["ada","bob"]}}"#)
+            }
+            for user in ["ada", "bob"] { try await fixture.registerPhone("phone-\(user)", user: user) }
+            _ = try await set(1)
+            for user in ["ada", "bob"] {
+                let card = #"{"type":"Order","activity":"order-1","state":"active","channel":"AAAABBBB"}"#
+                let reply = try await fixture.put("/v1/devices/phone-\(user)/instances/card-\(user)", card)
+                #expect(reply.status == 200, "\(reply.text)")
+            }
+            let now = fixture.clock.now
+            try await Self.changeChannel(fixture) { $0.start(1, timestamp: now.seconds) }
+            let behind = try await set(2)
+            #expect(behind["/phones"] == ["start": 0, "update": 0, "pending": 2, "none": 0])
+            #expect(behind["/reasons"] == [["reason": "channel-behind", "count": 2]])
+            #expect(behind["/summary"] == "will broadcast to 2 of 2")
+            // Delivery may be faster than the answer.
+            try await Self.changeChannel(fixture) { channel in
+                channel.start(2, timestamp: now.seconds)
+                channel.lastAt = now
+            }
+            let sent = try await set(2)
+            #expect(sent["/phones"] == ["start": 0, "update": 2, "pending": 0, "none": 0])
+            #expect(sent["/summary"] == "will update 2 of 2")
+            fixture.clock.advance(.seconds(5))
+            let later = try await set(2)
+            #expect(later["/phones"] == ["start": 0, "update": 0, "pending": 0, "none": 2])
+            #expect(later["/summary"] == "nothing is sent now to any of 2; 2 up to date on a broadcast channel")
         }
     }
 }

@@ -2,12 +2,56 @@ package import APNSModel
 
 /// Way in which a card gets its states. It is decided when the card starts, and stays.
 package enum CardRoute: Sendable, Hashable {
-    /// The card has an update token of its own.
-    case token
+    /// The card has an update token of its own. The cause is `nil` if the type's `delivery` is `token`.
+    case token(TokenCause?)
     /// The card shows what is sent to the channel.
     case channel(ChannelID)
     /// The card waits until APNs has a channel for it.
     case pending
+}
+
+/// Cause for which a card has an update token although the `delivery` of its type takes channels.
+///
+/// The raw values are arguments of stored reasons.
+package enum TokenCause: String, Sendable, CaseIterable {
+    /// The phone's system or its app cannot show cards on channels.
+    case phone = "phone-cannot"
+    case provider = "provider"
+    case olderContracts = "older-contracts"
+    case oneDevice = "one-device"
+    /// `auto` takes no channel for so few phones.
+    case fewPhones = "few-phones"
+    /// `auto` does not wait for a channel that cannot be made now.
+    case noChannel = "no-channel"
+    /// `auto` leaves the rest of the app's channels to others.
+    case channelsInUse = "channels-in-use"
+
+    /// Words for a person, to follow "because".
+    package var text: String {
+        switch self {
+        case .phone: "the phone's iOS or app cannot follow a broadcast channel"
+        case .provider: "a provider computes what each person sees"
+        case .olderContracts: "builds of the app decode different states"
+        case .oneDevice: "the activity is for one device alone"
+        case .fewPhones: "the activity has fewer than \(DesiredSituation.channelAudience) phones"
+        case .noChannel: "no broadcast channel can be made now"
+        case .channelsInUse: "8,000 of the app's 10,000 broadcast channels are in use"
+        }
+    }
+}
+
+extension Reason {
+    /// Cause for which the started card has an update token; `nil` if the reason names none.
+    package var tokenCause: TokenCause? {
+        guard code == .firstState, let word = arguments.first else { return nil }
+        return TokenCause(rawValue: word)
+    }
+
+    /// `true` if `auto` makes no channel because too many of the app's are in use.
+    var isOfChannelsInUse: Bool {
+        guard code == .channelRefused, let word = arguments.first else { return false }
+        return word.hasSuffix(ClaimChannels.inUseSuffix)
+    }
 }
 
 /// Way in which the states of a type reach the phones.
@@ -36,16 +80,16 @@ extension DesiredSituation {
     package static let channelAudience = 50
 
     /// Returns `true` if cards of the activity that start now may be on a channel.
-    var takesChannels: Bool {
+    var takesChannels: Bool { type.policy.delivery != .token && causeOfActivity == nil }
+
+    /// Cause for which no card of the activity that starts now is on a channel; `nil` if cards may be on one.
+    private var causeOfActivity: TokenCause? {
         // What each person or each build sees differs, so one broadcast cannot carry it.
-        guard !type.isProvided, type.olderContracts.isEmpty, !activity.devices.isOne else { return false }
-        return switch type.policy.delivery {
-        case .token: false
-        case .channel: true
-        case .auto:
-            phones >= Self.channelAudience || type.policy.join.isOpen
-                || channels.contains { $0.key.run == activity.run && $0.id != nil }
-        }
+        if type.isProvided { return .provider }
+        if !type.olderContracts.isEmpty { return .olderContracts }
+        if activity.devices.isOne { return .oneDevice }
+        guard isAutomatic, phones < Self.channelAudience, !type.policy.join.isOpen else { return nil }
+        return channels.contains { $0.key.run == activity.run && $0.id != nil } ? nil : .fewPhones
     }
 
     /// Returns the way in which a card that a push starts now gets its states.
@@ -69,17 +113,22 @@ extension DesiredSituation {
     }
 
     private func route(of device: DeviceFacts, in environment: APNSEnvironment?, now: UnixTime) -> CardRoute {
-        guard device.takesChannels, let environment else { return .token }
+        guard type.policy.delivery != .token else { return .token(nil) }
+        guard device.takesChannels, let environment else { return .token(.phone) }
         return route(in: environment, now: now)
     }
 
     private func route(in environment: APNSEnvironment, now: UnixTime) -> CardRoute {
-        guard takesChannels else { return .token }
+        guard type.policy.delivery != .token else { return .token(nil) }
+        if let cause = causeOfActivity { return .token(cause) }
         guard let channel = channel(in: environment) else { return .pending }
         switch channel.life {
         case .open(let id): return channel.dueAlert(activity, now) == 0 ? .channel(id) : .pending
-        case .wanted, .lost: return channel.tries >= Self.channelPatience && isAutomatic ? .token : .pending
-        case .refused: return isAutomatic ? .token : .pending
+        case .wanted, .lost:
+            return channel.tries >= Self.channelPatience && isAutomatic ? .token(.noChannel) : .pending
+        case .refused:
+            guard isAutomatic else { return .pending }
+            return .token(channel.reason?.isOfChannelsInUse == true ? .channelsInUse : .noChannel)
         }
     }
 

@@ -113,8 +113,10 @@ package struct RefuseChannels: Command {
             .sorted { $0.key < $1.key }
         // A fault that passes is tried again sooner than one that a person must mend.
         let pause = error.mayRetryLater || error.mayHaveHappened ? RetryDelay.halted : ChannelReconciler.refusalPause
+        let reason = Reason(.channelRefused, error.reason?.rawValue ?? "\(error.code)")
         for var channel in waiting {
-            let reason = Reason(.channelRefused, error.reason?.rawValue ?? "\(error.code)")
+            // The list is asked for again after each pause. The timeline has one entry while the answer is the same.
+            if channel.reason != reason { draft.recordRefusal(of: channel, reason, at: now) }
             if channel.life == .lost {
                 channel.fail(at: now + pause, reason, counts: true)
             } else {

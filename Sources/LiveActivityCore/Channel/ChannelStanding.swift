@@ -70,6 +70,8 @@ package struct ChannelStanding: Sendable, Equatable {
 
     private static func fix(of reason: Reason, _ channel: ChannelRecord, _ activity: ActivityRecord?) -> String? {
         switch reason.code {
+        case .channelRefused where reason.isOfChannelsInUse:
+            return "`auto` makes no more channels: end activities, or set `delivery` to `channel` or `token`"
         case .channelRefused: return fix(ofRefusal: reason.arguments.first ?? "")
         case .halted, .notConfigured: return key
         case .parked, .payloadRefused:
@@ -80,11 +82,8 @@ package struct ChannelStanding: Sendable, Equatable {
         }
     }
 
-    /// - Parameter word: APNs's reason, or the server's own.
+    /// - Parameter word: APNs's reason, or the word of an error without an answer.
     private static func fix(ofRefusal word: String) -> String? {
-        if word.hasSuffix(ClaimChannels.inUseSuffix) {
-            return "`auto` makes no more channels: end activities, or set `delivery` to `channel` or `token`"
-        }
         switch BroadcastReason.Known(rawValue: word) {
         case .featureNotEnabled?:
             return "turn on the Broadcast Capability of the App ID in Apple's developer portal, under Push "

@@ -167,10 +167,7 @@ package struct ClaimChannels: Command {
                 break
             }
             if isFull {
-                channel.refuse(
-                    Reason(.channelRefused, "\(count)\(Self.inUseSuffix)"),
-                    retryAt: now + ChannelReconciler.refusalPause)
-                draft.callWaiting(&channel, at: now)
+                refuse(&channel, inUse: count, &draft)
                 break
             }
             channel.claim(flight)
@@ -199,6 +196,16 @@ package struct ClaimChannels: Command {
         guard channel != old else { return }
         draft.put(channel)
         reply.hasMovedOn = true
+    }
+
+    /// Refuses a channel that `auto` does not make, because so many of the app's are in use. Cards start with update
+    /// tokens.
+    private func refuse(_ channel: inout ChannelRecord, inUse count: Int, _ draft: inout Draft) {
+        let reason = Reason(.channelRefused, "\(count)\(Self.inUseSuffix)")
+        // The number changes from look to look. The timeline has one entry for all of them.
+        if channel.reason?.isOfChannelsInUse != true { draft.recordRefusal(of: channel, reason, at: now) }
+        channel.refuse(reason, retryAt: now + ChannelReconciler.refusalPause)
+        draft.callWaiting(&channel, at: now)
     }
 
     /// Puts an operation off if its route fails, or if there is no room for another creation or deletion. While its

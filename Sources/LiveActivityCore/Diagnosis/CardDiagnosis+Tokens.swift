@@ -15,17 +15,8 @@ extension CardDiagnosis {
 
     private func updateToken(_ phone: PhoneSituation) -> [DiagnosisFinding] {
         guard let token = phone.updateToken else {
-            guard phone.card.state.mayHaveCard else { return [] }
-            if let channel = phone.card.channel {
-                return [
-                    DiagnosisFinding(
-                        .channel, .note,
-                        "the card shows what is sent to a broadcast channel: iOS gives it no update token",
-                        fix: "send the card's states to the channel; or let the app start the card with an update "
-                            + "token, so that the server updates it",
-                        evidence: ["channel": .string(channel.text)])
-                ]
-            }
+            // iOS gives a card on a broadcast channel no update token.
+            guard phone.card.state.mayHaveCard, phone.card.subscription == nil else { return [] }
             return [
                 DiagnosisFinding(
                     .updateTokenMissing, .waiting, "the card has no update token: nothing can be sent to it",

@@ -10,6 +10,16 @@ struct CardDiagnosis {
     var activity: ActivityRecord { card.activity }
     var type: ActivityType? { facts.app.types[activity.type] }
 
+    /// Desired state, with all that delivery knows when it decides; `nil` if the type is not configured or no state is
+    /// set.
+    var desired: DesiredSituation? {
+        guard let type, let content = card.content else { return nil }
+        var desired = DesiredSituation(activity, type, content)
+        desired.channels = card.channels
+        desired.phones = card.phones
+        return desired
+    }
+
     var findings: [DiagnosisFinding] {
         var findings = activityFindings
         guard let phone = card.phone else {
@@ -21,7 +31,7 @@ struct CardDiagnosis {
                         : "add the person to the audience: POST /v1/activities/{activity}/audience"))
             return findings
         }
-        findings += decisionFindings(phone) + tokens(phone) + budgets(phone) + sent(phone)
+        findings += decisionFindings(phone) + tokens(phone) + route(phone) + budgets(phone) + sent(phone)
         return findings
     }
 
@@ -137,8 +147,8 @@ struct CardDiagnosis {
     // MARK: - The decision
 
     private func decisionFindings(_ phone: PhoneSituation) -> [DiagnosisFinding] {
-        guard let type, let content = card.content else { return [] }
-        let decision = Reconciler.decide(DesiredSituation(activity, type, content), phone, now: now)
+        guard let desired else { return [] }
+        let decision = Reconciler.decide(desired, phone, now: now)
         let reason = decision.reason
         var evidence: JSONObject = [
             "state": .string(phone.card.state.name),

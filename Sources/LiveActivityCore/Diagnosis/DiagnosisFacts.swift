@@ -16,6 +16,10 @@ package struct DiagnosisFacts: Sendable {
         package var phone: PhoneSituation?
         /// `true` if the device's person is in the audience.
         package var isMember: Bool
+        /// The activity's broadcast channels, of every run.
+        package var channels: [ChannelRecord] = []
+        /// Number of the activity's phones.
+        package var phones = 0
         /// Timeline entries of the device, newest first, as far back as the search went.
         package var history: [HistoryEntry] = []
     }
@@ -66,7 +70,8 @@ package struct DiagnosisFacts: Sendable {
             let phone = draft.phone(.init(number, record.key), type: its.type)
             return Card(
                 activity: its, content: snapshot.contents[number], lane: snapshot.lane(of: record.key, in: number),
-                phone: phone, isMember: snapshot.members[number]?.contains(record.user) == true)
+                phone: phone, isMember: snapshot.members[number]?.contains(record.user) == true,
+                channels: draft.channels(of: number), phones: draft.phoneCount(of: number))
         }
         if let activity, snapshot.activityNumbers[.init(app.bundleID, activity)] == nil { unknownActivity = activity }
     }

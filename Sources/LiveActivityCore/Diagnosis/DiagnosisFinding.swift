@@ -75,7 +75,10 @@ package struct DiagnosisFinding: Sendable, Equatable {
         case startTokenMissing = "start-token-missing"
         case startTokenDead = "start-token-refused"
         case startTokenSuspect = "start-token-suspect"
+        case byToken = "by-token"
         case channel = "channel"
+        case serverChannel = "server-channel"
+        case channelWaits = "channel-waits"
         case tokenOfOtherKind = "token-of-other-kind"
         case token = "token"
         // Budgets

@@ -132,7 +132,9 @@ package struct Reason: Sendable, Hashable {
     package var text: String {
         func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "?" }
         return switch code {
-        case .firstState: "the first state: the card is started"
+        case .firstState:
+            "the first state: the card is started"
+                + (tokenCause.map { "; it has an update token, because \($0.text)" } ?? "")
         case .firstOnChannel:
             "the first state: the card is started on the broadcast channel \(argument(0)), which brings it every later "
                 + "state"

@@ -27,7 +27,7 @@ extension Reconciler {
             kind: .start, revision: activity.revision, priority: .high, alertRevision: alert,
             expiresAt: now + desired.type.policy.startWindow, reason: Reason(.firstState))
         switch desired.route(of: phone, now: now) {
-        case .token: break
+        case .token(let cause): if let cause { plan.reason = Reason(.firstState, cause.rawValue) }
         case .pending: return .nothing(Reason(.channelPending))
         case .channel(let id):
             plan.channel = id

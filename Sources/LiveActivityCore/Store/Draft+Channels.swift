@@ -121,6 +121,20 @@ extension Draft {
             of: activity)
     }
 
+    /// Records in the timeline that no channel is made now, without a call to APNs.
+    mutating func recordRefusal(of channel: ChannelRecord, _ reason: Reason, at now: UnixTime) {
+        guard let activity = snapshot.activities[channel.key.activity] else { return }
+        record(
+            HistoryEntry(
+                .channelMade, at: now, revision: 0, outcome: reason, detail: channel.key.environment.rawValue),
+            of: activity)
+    }
+
+    /// Returns the number of an activity's phones, by its loaded lanes.
+    func phoneCount(of activity: ActivityNumber) -> Int {
+        (snapshot.lanes[activity] ?? []).reduce(0) { $0 + $1.counts.total }
+    }
+
     /// Returns the desired state of an activity; `nil` if it is not there, or its type is not configured.
     func desired(_ number: ActivityNumber, _ app: AppSettings) -> DesiredSituation? {
         guard let activity = snapshot.activities[number], activity.app == app.bundleID,
@@ -143,7 +157,7 @@ extension DesiredSituation {
     mutating func take(_ draft: Draft) {
         guard type.policy.delivery != .token || activity.hasChannels else { return }
         channels = draft.channels(of: activity.number)
-        phones = (draft.snapshot.lanes[activity.number] ?? []).reduce(0) { $0 + $1.counts.total }
+        phones = draft.phoneCount(of: activity.number)
     }
 }
 

@@ -73,7 +73,7 @@ extension DeviceView {
             state: card.state.name, revision: Int(card.heldRevision),
             shownRevision: card.shownRevision > 0 ? Int(card.shownRevision) : nil,
             confirmation: Confirmation(card), lastDelivery: card.last.map(DeliveryView.init),
-            reason: outlook.verdict(on: phone).reason)
+            reason: outlook.reason(on: phone))
         channel = card.subscription?.text
     }
 }

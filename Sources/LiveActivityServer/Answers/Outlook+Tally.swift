@@ -120,12 +120,18 @@ extension Outlook.Tally {
         var will: [String] = []
         if phones.start > 0 { will.append("start \(about)\(phones.start.grouped)") }
         if phones.update > 0 { will.append("update \(about)\(phones.update.grouped)") }
+        // One broadcast follows for all phones whose channel is behind.
+        let behind = LiveActivityCore.Reason.Code.channelBehind.rawValue
+        if let waiting = reasons.first(where: { $0.reason == behind }) {
+            will.append("broadcast to \(about)\(waiting.count.grouped)")
+        }
+        let others = reasons.filter { $0.reason != behind }
         let head =
             will.isEmpty
             ? "nothing is sent now to any of \(total.grouped)"
             : "will \(will.joined(separator: " and ")) of \(total.grouped)"
-        let rest = reasons.prefix(6).map { "\(about)\($0.count.grouped) \(Self.words($0.reason))" }
-        let more = reasons.count > 6 ? ", …" : ""
+        let rest = others.prefix(6).map { "\(about)\($0.count.grouped) \(Self.words($0.reason))" }
+        let more = others.count > 6 ? ", …" : ""
         return rest.isEmpty ? head : head + "; " + rest.joined(separator: ", ") + more
     }
 
@@ -141,6 +147,9 @@ extension Outlook.Tally {
         case .waitingForUpdateToken: "without update token"
         case .updateTokenDead: "with a dead update token"
         case .onChannel: "on a broadcast channel"
+        case .channelPending: "waiting for a broadcast channel"
+        case .channelCurrent: "up to date on a broadcast channel"
+        case .endsAtContact: "whose app ends it at its next contact"
         case .personDismissed: "dismissed by the person"
         case .cardGone: "gone"
         case .cardEnded: "ended"

@@ -57,9 +57,25 @@ struct Outlook {
             return Verdict(course: sent(phone) ?? .none, reason: .init(reason))
         case .wait:
             return Verdict(course: sent(phone) ?? (reason.code == .starting ? .start : .pending), reason: .init(reason))
+        case .nothing where reason.code == .channelCurrent:
+            let course = sent(phone) ?? (wasBroadcast(to: phone) ? Course.update : Course.none)
+            return Verdict(course: course, reason: .init(reason))
         case .nothing:
             return Verdict(course: sent(phone) ?? Self.course(of: reason.code), reason: .init(reason))
         }
+    }
+
+    /// Returns the reason for what happens on a phone. If the phone's card has an update token although the type's
+    /// `delivery` takes channels, the text says why.
+    func reason(on phone: PhoneSituation) -> LiveActivityAPI.Reason {
+        var reason = verdict(on: phone).reason
+        // The reason of a start says it itself.
+        guard phone.card.state.mayHaveCard, phone.card.subscription == nil,
+            reason.code != LiveActivityCore.Reason.Code.firstState.rawValue,
+            case .token(let cause?)? = desired?.routeOfApp(on: phone.device)
+        else { return reason }
+        reason.text += "; a card that starts here gets an update token, because \(cause.text)"
+        return reason
     }
 
     /// Returns what was already sent because of the call that is being answered. Delivery may be faster than the
@@ -69,6 +85,14 @@ struct Outlook {
             last.revision == desired?.activity.revision
         else { return nil }
         return last.kind == .start ? .start : .update
+    }
+
+    /// Returns `true` if the state reached the phone's channel because of the call that is being answered.
+    private func wasBroadcast(to phone: PhoneSituation) -> Bool {
+        guard let since, let desired, let channel = phone.card.subscription.flatMap(desired.channel),
+            channel.key.run == desired.activity.run, let lastAt = channel.lastAt
+        else { return false }
+        return lastAt >= since && channel.sentRevision == desired.activity.revision
     }
 
     /// Returns the course of a phone that gets nothing now. It is `pending` if something normally follows: a token, a

@@ -160,4 +160,46 @@ import Testing
             #expect(!stack.simulator.received.contains { $0.phone == second })
         }
     }
+    @Test func `answer, timeline and diagnosis say why a card is on a channel, and why one has a token`() async throws {
+        try await run { stack in
+            let alice = try await stack.phone("alice")
+            let dave = try await stack.phone("dave") { $0.iOS = IOSVersion(17, 4) }
+            for status in ["preparing", "ready"] {
+                try await stack.set("order-1", status, people: ["alice", "dave"])
+                for phone in [alice, dave] {
+                    try await stack.shows(status, on: phone)
+                    try await stack.reported(phone)
+                }
+            }
+            let because = "because the phone's iOS or app cannot follow a broadcast channel"
+            let onChannel = try await stack.device("alice", of: "order-1", "was sent the state by its channel") {
+                $0.reason.code == "channel-up-to-date"
+            }
+            let channel = try #require(onChannel.channel)
+            #expect(onChannel.reason.text.contains(channel))
+            let byToken = try await stack.device("dave", of: "order-1", "was sent the state by a push") {
+                $0.reason.code == "up-to-date"
+            }
+            #expect(byToken.channel == nil && byToken.reason.text.hasSuffix(because))
+
+            // The answers of APNs are written when the phones may already show the state.
+            try await Waiting.until("both starts are in the timeline", within: .seconds(30)) {
+                try await stack.timeline("order-1").count { $0.kind == "start" } == 2
+            }
+            let starts = try await stack.timeline("order-1").filter { $0.kind == "start" }
+            #expect(starts.first { $0.device == "alice" }?.text.contains("on the broadcast channel \(channel)") == true)
+            #expect(starts.first { $0.device == "dave" }?.text.contains("an update token, \(because)") == true)
+
+            func diagnosis(_ device: String) async throws -> [DiagnosisAnswer.Finding] {
+                try await stack.islet.call(.GET, "/v1/devices/\(device)/diagnosis?activity=order-1")
+                    .decode(DiagnosisAnswer.self).findings
+            }
+            let (hers, his) = (try await diagnosis("alice"), try await diagnosis("dave"))
+            #expect(hers.contains { $0.id == "channel-up-to-date" && $0.severity == .note })
+            #expect(hers.first { $0.id == "server-channel" }?.evidence["channel"] == JSONValue.string(channel))
+            #expect(!hers.contains { ["channel", "update-token-missing", "by-token"].contains($0.id) })
+            #expect(his.first { $0.id == "by-token" }?.text.hasSuffix(because) == true)
+            #expect(!his.contains { $0.id == "server-channel" })
+        }
+    }
 }

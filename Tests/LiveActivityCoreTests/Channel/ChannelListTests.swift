@@ -106,7 +106,9 @@ struct ChannelListTests {
         #expect(try scene.claimChannels(certainIn: [other: .seconds(20)]).sought == [Scene.route])
     }
 
-    @Test func `a list that stays refused is asked for again after each pause, and no channel waits less`() throws {
+    @Test func `a list that stays refused is asked for after each pause, and the timeline says each reason once`()
+        throws
+    {
         var scene = try Scene.onChannel {
             $0.delivery = .auto
             $0.join = .open
@@ -120,5 +122,8 @@ struct ChannelListTests {
             #expect(try scene.channel()?.dueAt == scene.now + ChannelReconciler.refusalPause)
             scene.wait(ChannelReconciler.refusalPause)
         }
+        #expect(scene.refusals == [Reason(.channelRefused, "FeatureNotEnabled")])
+        _ = try scene.run(RefuseChannels(Scene.route, BroadcastError(.cannotConnect, "down"), now: scene.now))
+        #expect(scene.refusals.count == 2)
     }
 }

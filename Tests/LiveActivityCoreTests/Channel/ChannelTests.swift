@@ -232,6 +232,22 @@ struct ChannelTests {
         #expect(try scene.deliver().first?.plan.channel == nil)
     }
 
+    @Test func `the timeline says once that auto makes no more channels, whatever their number`() throws {
+        var scene = try Scene.onChannel {
+            $0.delivery = .auto
+            $0.join = .open
+        }
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        for count in [8000, 8001, 8002] {
+            #expect(try scene.claimChannels(inUse: count).errands.isEmpty)
+            scene.wait(ChannelReconciler.refusalPause)
+        }
+        #expect(try scene.channel()?.tries == 3)
+        #expect(scene.refusals == [Reason(.channelRefused, "8000 in use")])
+        #expect(try scene.deliver().map(\.plan.reason) == [Reason(.firstState, "channels-in-use")])
+    }
+
     @Test func `L9: where builds decode different states, no card is on a channel that brings all of them the same`()
         throws
     {

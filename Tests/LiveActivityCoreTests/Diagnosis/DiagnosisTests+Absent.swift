@@ -104,6 +104,13 @@ extension DiagnosisTests {
                 return try scene.diagnosis("a")
             }
         ),
+        ("update-token-missing", { try startedOnChannel() }),
+        (
+            // The channel is the server's, and no app sends there.
+            "channel",
+            { try Scene.subscribed().diagnosis("a") }
+        ),
+        ("by-token", { try Scene.live().diagnosis("a") }), ("by-token", { try startedOnChannel() }),
         (
             "not-heard-since",
             {

@@ -117,7 +117,9 @@ extension DiagnosisTests {
         },
     ]
 
-    @Test(arguments: device + route + activity + tokens + budgets + sent + decisions)
+    static let all: [Row] = device + route + activity + tokens + channels + budgets + sent
+
+    @Test(arguments: all + decisions + channelDecisions)
     func `B12, W11: a diagnosis finds what stands in the way, how bad it is, and by which values`(row: Row) throws {
         let findings = try row.play()
         let found = findings.filter { $0.id == row.id }
@@ -135,8 +137,7 @@ extension DiagnosisTests {
     }
 
     @Test func `every finding there is has a scenario`() {
-        let all = Self.device + Self.route + Self.activity + Self.tokens + Self.budgets + Self.sent
-        #expect(Set(DiagnosisFinding.ID.allCases.map(\.rawValue)) == Set(all.map(\.id)))
+        #expect(Set(DiagnosisFinding.ID.allCases.map(\.rawValue)) == Set(Self.all.map(\.id)))
     }
 
     @Test func `within the minute of a high push a state goes at low priority and an alert does not, as is said`()

@@ -86,6 +86,12 @@ extension Scene {
         store.rows.channels[ChannelKey(try activity().number, .production, run: run)]
     }
 
+    /// Refusals of channels in the timeline, in order.
+    var refusals: [Reason] {
+        store.history.flatMap(\.entries).filter { $0.kind == .channelMade }.compactMap(\.outcome)
+            .filter { $0.code == .channelRefused }
+    }
+
     /// A phone whose card is on a channel and shows the newest state.
     static func subscribed(
         phones: [String] = ["phone"], _ change: (inout TypePolicy) -> Void = { $0.delivery = .channel }
