@@ -72,6 +72,27 @@ extension SQLStore {
         }
     }
 
+    /// Returns the ids of a route's channels: those of activities, and those that the server has not made.
+    package func channelIDs(on route: PushRoute) async throws(StorageError) -> RouteChannels {
+        try await query { sql in
+            let own = Set(try Self.ids("channel", on: route, sql))
+            let foreign = try Self.ids("stranger", on: route, sql).filter { !own.contains($0) }
+            return RouteChannels(own: own, foreign: foreign.sorted { $0.text < $1.text })
+        }
+    }
+
+    private static func ids(_ table: String, on route: PushRoute, _ sql: Statements) throws -> [ChannelID] {
+        var ids: [ChannelID] = []
+        try sql.query(
+            "SELECT id FROM \(table) WHERE id IS NOT NULL AND app = ? AND env = ?",
+            [.text(route.app.text), .text(route.environment.rawValue)]
+        ) { row in
+            guard let id = ChannelID(row.text()) else { throw DamagedRow(table: table, column: "id") }
+            ids.append(id)
+        }
+        return ids
+    }
+
     /// Returns the numbers of a table's rows that have a channel's id.
     private static func count(_ table: String, of app: BundleID?, _ sql: Statements) throws -> [PushRoute: Int] {
         var arguments: [Statements.Argument] = []

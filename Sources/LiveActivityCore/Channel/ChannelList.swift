@@ -2,8 +2,8 @@ package import APNSModel
 
 /// Takes APNs's list of an app's channels. Creations of unknown fate get the ids that nobody else has.
 ///
-/// An id that no creation of this server explains belongs to somebody else. It is remembered, and never used or
-/// deleted.
+/// An id that no creation of this server explains belongs to somebody else. It is remembered, and never used. Only a
+/// person may have it deleted.
 package struct TakeChannelList: Command {
     package struct Reply: Sendable, Equatable {
         /// Number of creations of unknown fate whose channel was found.
@@ -17,12 +17,17 @@ package struct TakeChannelList: Command {
     /// `true` if no call of a lost creation can have been on its way when the list was asked for. Otherwise the list
     /// tells nothing about those creations.
     package let isCertain: Bool
+    /// `false` if a channel was deleted while the list was asked for. Its unknown ids may be of channels that are gone.
+    package let isWhole: Bool
     package let now: UnixTime
 
-    package init(_ route: PushRoute, _ ids: [ChannelID], isCertain: Bool = true, now: UnixTime) {
+    package init(
+        _ route: PushRoute, _ ids: [ChannelID], isCertain: Bool = true, isWhole: Bool = true, now: UnixTime
+    ) {
         self.route = route
         self.ids = ids
-        self.isCertain = isCertain
+        self.isCertain = isCertain && isWhole
+        self.isWhole = isWhole
         self.now = now
     }
 
@@ -37,7 +42,9 @@ package struct TakeChannelList: Command {
         let own = Set(channels.compactMap(\.id))
         let strangers = draft.snapshot.strangers.filter { $0.route == route }
         for stranger in strangers where !listed.contains(stranger.id) { draft.remove(stranger) }
-        let unknown = ids.filter { id in !own.contains(id) && !strangers.contains(StrangerKey(route, id)) }
+        let unknown = ids.filter { id in
+            isWhole && !own.contains(id) && !strangers.contains(StrangerKey(route, id))
+        }
         let lost = channels.filter { $0.life == .lost && $0.flight == nil }
         // A creation that is on its way may have made one of the unknown, or makes one after the list.
         let isSettled =
@@ -68,7 +75,8 @@ package struct TakeChannelList: Command {
             channel.look(at: now)
             draft.put(channel)
         }
-        reply.foreign = unknown.count - reply.found + strangers.count { listed.contains($0.id) }
+        // While a creation is on its way, an unknown id may be its channel.
+        reply.foreign = (isSettled ? unknown.count - reply.found : 0) + strangers.count { listed.contains($0.id) }
         return reply
     }
 }
@@ -85,6 +93,27 @@ package struct StrangerKey: Sendable, Hashable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool {
         (left.route, left.id.text) < (right.route, right.id.text)
+    }
+}
+
+/// Forgets channels of somebody else that APNs has deleted for us. Returns their number.
+package struct ForgetStrangers: Command {
+    package let route: PushRoute
+    package let ids: [ChannelID]
+
+    package init(_ route: PushRoute, _ ids: [ChannelID]) {
+        self.route = route
+        self.ids = ids
+    }
+
+    package static var mayBeRefused: Bool { false }
+    package var rank: CommandRank { .write }
+    package var keys: [SnapshotKey] { [.channels(route)] }
+
+    package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
+        let known = ids.map { StrangerKey(route, $0) }.filter { draft.snapshot.strangers.contains($0) }
+        for stranger in known { draft.remove(stranger) }
+        return known.count
     }
 }
 

@@ -90,7 +90,7 @@ package struct ChannelStanding: Sendable, Equatable {
                 + "Notifications"
         case .cannotCreateChannelConfig?:
             return "the app has all the channels that APNs allows in this environment: end activities, or delete "
-                + "channels that other programs made"
+                + "channels that other programs made, with `islet channels delete`"
         case let known?: return known.status == 403 ? key : nil
         case nil: return word == "\(BroadcastError.Code.notConfigured)" ? key : nil
         }

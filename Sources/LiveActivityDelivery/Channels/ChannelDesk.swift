@@ -8,8 +8,15 @@ final class ChannelDesk: Sendable {
         /// Number of channels that APNs has; `nil` before the first list.
         var count: Int?
         var isListing = false
+        /// `true` if a claim has asked for a list while one was under way.
+        var isAwaited = false
         var tries = 0
         var listAgainAt: MonotonicTime?
+        /// Number of consecutive failures of lists, whoever asked for them.
+        var watchTries = 0
+        /// Time of the next list that no claim asks for; `nil` before the first list.
+        var watchAt: MonotonicTime?
+        var endedAt: MonotonicTime?
     }
 
     private struct State {
@@ -80,31 +87,99 @@ final class ChannelDesk: Sendable {
         }
     }
 
-    /// Begins a list of the route, unless one is under way or failed a moment ago.
+    /// Begins a list that a claim asks for, unless one is under way or failed a moment ago.
     func mayList(_ route: PushRoute, at now: MonotonicTime) -> Bool {
         state.withLock { state in
             var line = state.lines[route] ?? Line()
+            defer { state.lines[route] = line }
+            if line.isListing { line.isAwaited = true }
             guard !line.isListing, line.listAgainAt.map({ $0 <= now }) ?? true else { return false }
             line.isListing = true
+            return true
+        }
+    }
+
+    // MARK: - Lists that no claim asks for
+
+    /// Begins such a list if it is due and there is room for it. It takes the room of a creation.
+    func mayWatch(_ route: PushRoute, at now: MonotonicTime) -> Bool {
+        state.withLock { state in
+            var line = state.lines[route] ?? Line()
+            guard state.managing < limits.open / 2, !line.isListing, line.watchAt.map({ $0 <= now }) ?? true else {
+                return false
+            }
+            line.isListing = true
+            state.managing += 1
             state.lines[route] = line
             return true
         }
     }
 
+    /// Returns the time until the next such list; `nil` while the end of an operation or of a list comes first.
+    func watchIn(_ routes: [PushRoute], at now: MonotonicTime) -> Duration? {
+        state.withLock { state in
+            guard state.managing < limits.open / 2 else { return nil }
+            let waits = routes.compactMap { route -> Duration? in
+                let line = state.lines[route] ?? Line()
+                if line.isListing { return nil }
+                return line.watchAt.map { max(.zero, $0 - now) } ?? .zero
+            }
+            return waits.min()
+        }
+    }
+
+    /// Puts a list off that `mayWatch` has begun and that was not sent.
+    func postpone(_ route: PushRoute, until time: MonotonicTime) {
+        state.withLock { state in
+            state.managing -= 1
+            state.lines[route]?.isListing = false
+            state.lines[route]?.watchAt = time
+        }
+    }
+
+    /// Asks for a list of the route soon. No more than one a minute follows from this.
+    func watchSoon(_ route: PushRoute, at now: MonotonicTime) {
+        state.withLock { state in
+            var line = state.lines[route] ?? Line()
+            let soon = line.endedAt.map { max(now, $0 + ClaimChannels.listingPause) } ?? now
+            line.watchAt = min(line.watchAt ?? soon, soon)
+            state.lines[route] = line
+        }
+    }
+
+    // MARK: - The end of a list
+
     /// Records the number of channels in a list.
     func found(_ count: Int, on route: PushRoute) { state.withLock { $0.lines[route, default: Line()].count = count } }
 
-    /// Ends a list. A failed one is repeated after a pause, when a claim asks for it again.
-    func listed(_ route: PushRoute, isTaken: Bool, at now: MonotonicTime, dice: Double) {
+    /// Ends a list. A failed one is repeated after a pause, or when the next claim asks for one.
+    ///
+    /// - Parameter isAsked: `true` if a claim has asked for the list. If it failed, the number of channels is unknown,
+    ///   and a claim's next list waits for a pause too.
+    func listed(_ route: PushRoute, isTaken: Bool, isAsked: Bool, at now: MonotonicTime, dice: Double) {
         state.withLock { state in
+            if !isAsked { state.managing -= 1 }
             var line = state.lines[route] ?? Line()
-            line.isListing = false
             if isTaken {
                 (line.tries, line.listAgainAt) = (0, nil)
+                line.watchTries = 0
+                line.watchAt = now + limits.relist
             } else {
+                line.watchTries += 1
+                // A channel that was claimed during the list may have missed its failure, and waits for another list.
+                let pause =
+                    line.isAwaited
+                    ? RetryDelay.lane(tries: line.watchTries, dice: dice)
+                    : RetryDelay.service(tries: line.watchTries, dice: dice)
+                line.watchAt = now + pause
+            }
+            if !isTaken, isAsked {
                 (line.count, line.tries) = (nil, line.tries + 1)
                 line.listAgainAt = now + RetryDelay.lane(tries: line.tries, dice: dice)
             }
+            line.isListing = false
+            line.isAwaited = false
+            line.endedAt = now
             state.lines[route] = line
         }
     }

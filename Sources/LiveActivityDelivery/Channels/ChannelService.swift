@@ -20,6 +20,8 @@ package struct ChannelService: Service {
         package var fruitlessPause = Duration.seconds(1)
         /// Longest sleep. Another process's commit may make an operation due without waking this one.
         package var look = Duration.seconds(60)
+        /// Time after which a route is listed again, so that channels of other programs are counted.
+        package var relist = Duration.seconds(3600)
         /// Attempts to store one outcome. After the last one its lease ends, and its fate is unknown.
         package var settleAttempts = 3
 
@@ -37,6 +39,8 @@ package struct ChannelService: Service {
     let logger: Logger
     private let node: Int64
     private let desk: ChannelDesk
+    /// Routes whose number of channels is watched: those of apps with a type that may use channels.
+    private let watched: [PushRoute]
     /// Circuits of broadcasts, and of channel management.
     private let sends: Circuits
     private let management: Circuits
@@ -64,6 +68,8 @@ package struct ChannelService: Service {
         self.logger = logger
         self.metrics = metrics
         desk = ChannelDesk(limits, at: time.monotonic())
+        watched = apps.filter(\.hasChannels).flatMap { app in app.environments.map { PushRoute(app.bundleID, $0) } }
+            .sorted()
         var labeled = logger
         labeled[metadataKey: "calls"] = "broadcasts"
         sends = Circuits(logger: labeled)
@@ -92,7 +98,11 @@ package struct ChannelService: Service {
         while !signal.isStopped && !Task.isCancelled {
             do throws(StorageError) {
                 let wasDue = !isFirst
-                if wasDue, try await !isDue() { continue }
+                if wasDue {
+                    // Not before the first claim, which says what creations of an ended process may be on their way.
+                    watch(&group)
+                    if try await !isDue() { continue }
+                }
                 isFirst = false
                 let claimedAt = time.monotonic()
                 let due = DueChannels(at: time.wall(), node: node, limit: desk.room)
@@ -128,7 +138,8 @@ package struct ChannelService: Service {
         }
         let wait = try await store.nextChannelAt().map { $0 - time.wall() } ?? limits.look
         if wait <= .zero { return true }
-        await signal.wait(for: min(wait, limits.look), on: clock)
+        let listing = desk.watchIn(watched, at: time.monotonic()) ?? limits.look
+        await signal.wait(for: min(wait, listing, limits.look), on: clock)
         return false
     }
 
@@ -146,6 +157,10 @@ package struct ChannelService: Service {
         faultPoints.reach(.answerReceived)
         if case .failed(let error) = outcome, error.mayHaveHappened, case .create = errand.flight.kind {
             desk.doubt(errand.channel.route, claimedAt)
+        }
+        if case .failed(let error) = outcome, error.reason == .cannotCreateChannelConfig {
+            // Other programs have made channels since the last list, or its number would have kept `auto` from this.
+            desk.watchSoon(errand.channel.route, at: time.monotonic())
         }
         note(outcome, of: errand)
         // A process that was suspended knows nothing about APNs.
@@ -255,11 +270,33 @@ package struct ChannelService: Service {
         }
     }
 
+    /// Begins the lists that are due without a claim: one at the start, and then one an hour.
+    ///
+    /// A closed circuit puts them off, as it does creations, and they may be its probe.
+    private func watch(_ group: inout DiscardingTaskGroup) {
+        let (now, wall) = (time.monotonic(), time.wall())
+        for route in watched where desk.mayWatch(route, at: now) {
+            var gate = management.gate(at: wall)
+            let admission = gate.admit(isHarmless: true, to: route)
+            management.claimed(probed: gate.probed, held: gate.held, at: wall)
+            if case .hold(let closure) = admission {
+                desk.postpone(route, until: now + max(closure.until - wall, ClaimChannels.heldPause))
+                continue
+            }
+            let (admitting, isCertain) = (gate, desk.certainIn(route, at: now) == .zero)
+            group.addTask { await list(route, isCertain: isCertain, under: admitting) }
+        }
+    }
+
     /// Lists the channels of a route, so that creations of unknown fate are found and the number in use is known.
-    private func list(_ route: PushRoute, isCertain: Bool) async {
+    ///
+    /// - Parameter gate: Gate that has admitted the list; `nil` for a list that a claim asks for.
+    private func list(_ route: PushRoute, isCertain: Bool, under gate: CircuitGate? = nil) async {
         var isTaken = false
         defer {
-            desk.listed(route, isTaken: isTaken, at: time.monotonic(), dice: Double(dice() >> 11) * 0x1p-53)
+            desk.listed(
+                route, isTaken: isTaken, isAsked: gate == nil, at: time.monotonic(),
+                dice: Double(dice() >> 11) * 0x1p-53)
             signal.raise()
         }
         let metadata: Logger.Metadata = ["app": "\(route.app)", "environment": "\(route.environment.rawValue)"]
@@ -271,9 +308,12 @@ package struct ChannelService: Service {
             logger.error(
                 "broadcast channels could not be listed", metadata: metadata.merging(["error": "\(error)"]) { $1 })
             metrics.listed(route, error)
-            await refuse(route, error)
+            learn(error, on: route, under: gate)
+            // Where the number is known, no card waits for the list.
+            if gate == nil || desk.inUse[route] == nil { await refuse(route, error) }
             return
         }
+        learn(nil, on: route, under: gate)
         // The commit wakes the loop, whose next claim asks for the number.
         metrics.listed(route, nil)
         desk.found(ids.count, on: route)
@@ -281,8 +321,8 @@ package struct ChannelService: Service {
         // A list that a deletion overlaps may have a channel that is gone.
         let isWhole = deletions != nil && deletions == desk.deletions
         let take = TakeChannelList(
-            route, ids, isCertain: isCertain && isWhole && desk.certainIn(route, at: time.monotonic()) == .zero,
-            now: time.wall())
+            route, ids, isCertain: isCertain && desk.certainIn(route, at: time.monotonic()) == .zero,
+            isWhole: isWhole, now: time.wall())
         do throws(StorageError) {
             if case .success(let reply) = try await store.commit(take) {
                 isTaken = true
@@ -295,6 +335,15 @@ package struct ChannelService: Service {
         } catch {
             logger.error("a list of broadcast channels could not be written", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Passes the outcome of a list to the circuit that has admitted it.
+    private func learn(_ error: BroadcastError?, on route: PushRoute, under gate: CircuitGate?) {
+        guard let gate else { return }
+        var tally = RouteTally()
+        // A list is about no activity. Zero is the number of none.
+        tally.add(error, about: 0, in: route.environment)
+        _ = management.record(route, tally, under: gate, at: time.wall(), dice: Double(dice() >> 11) * 0x1p-53)
     }
 
     /// Tells the cards that wait for a channel of the route that none can be made now.

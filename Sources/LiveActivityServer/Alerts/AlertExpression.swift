@@ -27,6 +27,8 @@ indirect enum AlertExpression: Sendable {
     case aboveThose(AlertExpression, AlertExpression)
     /// The values whose labels the other expression has too.
     case and(AlertExpression, AlertExpression)
+    /// The values of both expressions. Where both have the same labels, that of the first counts.
+    case or(AlertExpression, AlertExpression)
 }
 
 /// A selection of a metric's series.
@@ -78,7 +80,7 @@ extension AlertExpression {
             .above(let inner, _):
             inner.metrics
         case .plus(let left, let right), .over(let left, let right), .aboveThose(let left, let right),
-            .and(let left, let right):
+            .and(let left, let right), .or(let left, let right):
             left.metrics.union(right.metrics)
         }
     }
@@ -122,6 +124,7 @@ extension AlertExpression {
         case .above(let inner, let level): "\(inner.promQL) > \(Self.text(level))"
         case .aboveThose(let left, let right): "\(left.promQL)\n  > \(right.promQL)"
         case .and(let left, let right): "\(left.promQL)\nand \(right.promQL)"
+        case .or(let left, let right): "\(left.promQL)\nor \(right.promQL)"
         }
     }
 

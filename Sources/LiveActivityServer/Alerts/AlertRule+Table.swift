@@ -141,12 +141,17 @@ extension AlertRule {
 
     /// Number of channels from which an app runs out of them: `auto` makes no more.
     static let channelsWarning = 8000.0
+    private static let overQuota = AlertSelector(.channelCalls).with("outcome", "quota")
     private static let channelsRunOut = AlertRule(
-        name: "IsletChannelsRunOut", expression: .above(.latest(AlertSelector(.channelsInUse)), channelsWarning - 1),
+        name: "IsletChannelsRunOut",
+        expression: .or(
+            .above(.latest(AlertSelector(.channelsInUse)), channelsWarning - 1),
+            .above(.sum(by: route, .growth(overQuota, .seconds(1800))), 0)),
         lasts: .seconds(300), severity: .ticket,
-        summary: "{{ $labels.app }} has {{ $value }} of 10,000 broadcast channels ({{ $labels.environment }})",
-        meaning: "Types with delivery auto take tokens from 8,000 on. islet channels shows which activities have "
-            + "channels, and how many belong to somebody else. Delete those, or put fewer activities on channels.")
+        summary: "{{ $labels.app }} runs out of its 10,000 broadcast channels ({{ $labels.environment }})",
+        meaning: "It has 8,000 or more, and types with delivery auto take tokens, or APNs makes no more. islet "
+            + "channels shows which activities have channels, and how many belong to somebody else. islet channels "
+            + "delete deletes those. Or put fewer activities on channels.")
 
     private static let channelsStandStill = AlertRule(
         name: "IsletChannelsStandStill", expression: .above(.latest(AlertSelector(.channelQueueAge)), 30),

@@ -178,6 +178,8 @@ extension AlertExpression {
         case .and(let left, let right):
             let others = right.values(in: window)
             return left.values(in: window).filter { others[$0.key] != nil }
+        case .or(let left, let right):
+            return left.values(in: window).merging(right.values(in: window)) { first, _ in first }
         }
     }
 }

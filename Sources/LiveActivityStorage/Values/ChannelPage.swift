@@ -1,3 +1,4 @@
+package import APNSModel
 package import LiveActivityCore
 
 /// Page of a list of broadcast channels.
@@ -20,5 +21,18 @@ package struct ChannelPage: Sendable, Equatable {
     package init(rows: [Row], next: ChannelKey?) {
         self.rows = rows
         self.next = next
+    }
+}
+
+/// Ids of the channels of one route.
+package struct RouteChannels: Sendable, Equatable {
+    /// Channels of the server's activities.
+    package var own: Set<ChannelID>
+    /// Channels that APNs lists and that the server has not made, in order.
+    package var foreign: [ChannelID]
+
+    package init(own: Set<ChannelID>, foreign: [ChannelID]) {
+        self.own = own
+        self.foreign = foreign
     }
 }

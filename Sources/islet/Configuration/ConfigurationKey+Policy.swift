@@ -78,7 +78,7 @@ extension ConfigurationKey {
             "Which broadcasts APNs stores for phones that are offline: the newest, for up to 8 hours, or none. Apple "
                 + "allows more broadcasts to a channel that stores none."),
         ConfigurationKey(
-            "channelAlerts", .text(oneOf(ChannelAlerts.self)), .defaulted(defaults.channelAlerts.rawValue),
+            "channelAlerts", .text("word"), .defaulted(defaults.channelAlerts.rawValue),
             "How an alert reaches people whose card is on a channel. broadcast: with the state, everybody who has a "
                 + "card. notification: an ordinary notification to each phone of the audience. none: not at all."),
         ConfigurationKey(

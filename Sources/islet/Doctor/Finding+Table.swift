@@ -327,7 +327,7 @@ extension Finding.ID {
         .channelFew: Entry(
             .channel, .warning, "8,000 or more of the app's 10,000 broadcast channels are in use",
             "`islet channels` shows which are the server's; delete those that other programs have made and no longer "
-                + "need"),
+                + "need, with `islet channels delete`"),
         .channelUnanswered: Entry(
             .channel, .failed, "APNs did not list the app's broadcast channels",
             "let the firewall pass TCP to port 2195 of api-manage-broadcast.sandbox.push.apple.com and to port 2196 of "

@@ -102,7 +102,9 @@ import Testing
         (["keys", "list"], ["--config", "--app", "--json"]), (["keys", "revoke"], ["--config", "<id>", "--json"]),
         (["keys", "show"], ["--config", "<id>", "--json"]),
         (["keys", "prune"], ["--config", "--older-than", "--json"]),
-        (["channels"], ["--config", "--app", "--limit", "--after", "--json"]),
+        (["channels"], ["list", "delete"]),
+        (["channels", "list"], ["--config", "--app", "--limit", "--after", "--json"]),
+        (["channels", "delete"], ["--config", "--app", "--environment", "<ids>", "--unknown", "--yes", "--json"]),
         (["devices"], ["revoke"]), (["devices", "revoke"], ["--config", "--app", "<device>", "--json"]),
         (
             ["send"],
@@ -149,6 +151,9 @@ import Testing
         (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),
         (["channels", "--limit", "1001"], "--limit is from 1 to 1000"),
         (["channels", "--after", "7"], "--after is a value that an earlier list printed, not `7`"),
+        (["channels", "delete"], "name channels by their ids, or by --unknown"),
+        (["channels", "delete", "--unknown", "AAAABBBB"], "name channels by their ids, or by --unknown"),
+        (["channels", "delete", "AAAABBBB", "--yes"], "--yes goes with --unknown"),
         (["simulate", "--start-grace", "soon"], "--start-grace is a duration such as 15s, not `soon`"),
         (
             ["serve", "--port", "1"],

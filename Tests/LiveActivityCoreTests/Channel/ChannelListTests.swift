@@ -58,6 +58,25 @@ struct ChannelListTests {
         #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).found == 1)
     }
 
+    @Test func `a list that a deletion overlaps tells nothing about unknown ids`() throws {
+        var scene = try Scene.onChannel()
+        let id = try #require(ChannelID("AAAABBBB"))
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], isWhole: false, now: scene.now)).foreign == 0)
+        #expect(scene.store.rows.strangers.isEmpty)
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).foreign == 1)
+        #expect(scene.store.rows.strangers.map(\.id) == [id])
+    }
+
+    @Test func `an unknown id is nobody else's while a creation is on its way`() throws {
+        var scene = try Scene.onChannel()
+        try scene.put(users: ["phone"])
+        try scene.deliver()
+        #expect(try scene.claimChannels().errands.map(\.flight.kind) == [.create])
+        let id = try #require(ChannelID("AAAABBBB"))
+        #expect(try scene.run(TakeChannelList(Scene.route, [id], now: scene.now)).foreign == 0)
+        #expect(scene.store.rows.strangers.isEmpty)
+    }
+
     @Test func `a channel of somebody else is never taken, and stays known`() throws {
         var scene = try Scene.onChannel()
         let theirs = try #require(ChannelID("CCCCDDDD"))
@@ -78,6 +97,18 @@ struct ChannelListTests {
         #expect(scene.store.rows.strangers.count == 3)
         _ = try scene.run(TakeChannelList(Scene.route, [theirs], now: scene.now))
         #expect(scene.store.rows.strangers.map(\.id) == [theirs], "a channel that is gone is forgotten")
+    }
+
+    @Test func `a channel of somebody else that is deleted is forgotten, and no other`() throws {
+        var scene = try Scene.onChannel()
+        let ids = ["CCCCDDDD", "EEEEFFFF"].compactMap { ChannelID($0) }
+        _ = try scene.run(TakeChannelList(Scene.route, ids, now: scene.now))
+        let other = PushRoute(Sample.bundleID, .sandbox)
+        #expect(try scene.run(ForgetStrangers(other, ids)) == 0)
+        #expect(scene.store.rows.strangers.count == 2)
+        #expect(try scene.run(ForgetStrangers(Scene.route, [ids[0]])) == 1)
+        #expect(scene.store.rows.strangers.map(\.id) == [ids[1]])
+        #expect(try scene.run(ForgetStrangers(Scene.route, [ids[0]])) == 0)
     }
 
     @Test func `where somebody else makes channels, or storage differs, a lost creation is made anew`() throws {

@@ -61,6 +61,16 @@ struct AlertScenario {
         ]
     }
 
+    /// Refusals because the app may not use channels, and because it may have no more.
+    private func channelCalls(at second: Int) -> MetricFamily {
+        var series: [MetricFamily.Series] = []
+        if second >= 800 {
+            series.append(.init([Self.app, "production", "list", "feature_not_enabled"], .number(1)))
+        }
+        if second >= 1200 { series.append(.init([Self.app, "production", "create", "quota"], .number(1))) }
+        return MetricFamily(.channelCalls, series)
+    }
+
     func families(at second: Int) -> [MetricFamily] {
         let isOff = (400..<700).contains(second)
         let skew = (600..<1200).contains(second) ? -20.0 : 0.25
@@ -74,10 +84,7 @@ struct AlertScenario {
                 .storeFailures,
                 [.init(["read"], .number(1)), .init(["write"], .number(grown(1, 1000..<1010, at: second)))]),
             MetricFamily(.storeWriting, [.init([], .number((200..<290).contains(second) ? Double(second - 200) : 0))]),
-            MetricFamily(
-                .channelCalls,
-                second < 800
-                    ? [] : [.init([Self.app, "production", "list", "feature_not_enabled"], .number(1))]),
+            channelCalls(at: second),
             MetricFamily(
                 .channelsInUse,
                 [.init([Self.app, "production"], .number((400..<900).contains(second) ? 8100 : 7999))]),

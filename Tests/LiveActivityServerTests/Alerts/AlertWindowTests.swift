@@ -80,6 +80,33 @@ import Testing
         #expect(left.summed(by: []) == [[:]: 14])
     }
 
+    @Test func `of two expressions all labels count, and the values of the first`() {
+        var window = AlertWindow()
+        window.add(
+            Self.retries(5) + [MetricFamily(.queueAge, [.init([], .number(7))])], at: Self.at(0))
+        let (retries, age) = (AlertExpression.latest(Self.selector), AlertExpression.latest(AlertSelector(.queueAge)))
+        #expect(
+            AlertExpression.or(retries, age).values(in: window) == [["app": "a", "reason": "slow-down"]: 5, [:]: 7])
+        #expect(AlertExpression.or(retries, .scaled(2, retries)).values(in: window).map(\.value) == [5])
+        #expect(AlertExpression.or(.above(retries, 9), .scaled(2, retries)).values(in: window).map(\.value) == [10])
+    }
+
+    @Test(arguments: [(7999, 0, false), (8000, 0, true), (12, 1, true), (12, 0, false)])
+    func `channels run out by their number, or when APNs makes no more`(inUse: Int, refusals: Int, fires: Bool) {
+        var (window, book) = (AlertWindow(), AlertBook())
+        for step in 0...25 {
+            var families = [MetricFamily(.channelsInUse, [.init(["a", "production"], .number(Double(inUse)))])]
+            if step > 0, refusals > 0 {
+                let labels = ["a", "production", "create", "quota"]
+                families.append(MetricFamily(.channelCalls, [.init(labels, .number(Double(refusals)))]))
+            }
+            window.add(families, at: Self.at(step * 15))
+            _ = book.evaluate(
+                AlertRule.all, in: window, at: Self.at(step * 15), wall: UnixTime(seconds: Int64(step * 15)))
+        }
+        #expect(book.firing(in: AlertRule.all).map(\.rule) == (fires ? ["IsletChannelsRunOut"] : []))
+    }
+
     @Test(arguments: [(49, false), (51, true)])
     func `B11: an error rate over 5 percent fires after two minutes, one below does not`(ofThousand: Int, fires: Bool) {
         var (window, book) = (AlertWindow(), AlertBook())
