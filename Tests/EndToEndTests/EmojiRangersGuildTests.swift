@@ -83,7 +83,8 @@ import Testing
             #expect(stack.simulator.channels(of: Self.bundleID, in: .sandbox).isEmpty)
             #expect(stack.simulator.received.map(\.event) == ["start", "update", "end"])
             #expect(stack.simulator.received.allSatisfy { $0.channel == nil && $0.phone == phone })
-            let calls = try await channelCalls(stack)
+            // A type by `auto` has its channels counted.
+            let calls = try await channelCalls(stack).filter { delivery == .token || !$0.contains(#"kind="list""#) }
             #expect(calls.isEmpty, "\(calls)")
         }
     }

@@ -24,6 +24,11 @@ struct MoveOrderTests {
             }
             try await Self.set("preparing", stage, revision: 1)
             try await Self.shows("preparing", stage)
+            // Until the card's token is there, its app may get the next state with an answer, and no push brings it.
+            try await Waiting.until("the card's token is reported", within: .seconds(60)) {
+                let view = try await stage.islet.call(.GET, "/v1/activities/order-1").object
+                return view?["devices"]?.array?.first?.object?["reason"]?.object?["code"]?.string == "up-to-date"
+            }
             // The server dies with a push in the air.
             try await stage.control.call(
                 .PUT, "/v1/faults", ["faults": [["effect": "slow", "seconds": 5, "event": "update"]]])

@@ -10,6 +10,8 @@ package struct TakeChannelList: Command {
         package var found = 0
         /// Number of channels in the list that this server has not made.
         package var foreign = 0
+        /// `false` if the list has unknown ids of which it does not tell whose they are.
+        package var isJudged = true
     }
 
     package let route: PushRoute
@@ -42,9 +44,8 @@ package struct TakeChannelList: Command {
         let own = Set(channels.compactMap(\.id))
         let strangers = draft.snapshot.strangers.filter { $0.route == route }
         for stranger in strangers where !listed.contains(stranger.id) { draft.remove(stranger) }
-        let unknown = ids.filter { id in
-            isWhole && !own.contains(id) && !strangers.contains(StrangerKey(route, id))
-        }
+        let others = ids.filter { !own.contains($0) && !strangers.contains(StrangerKey(route, $0)) }
+        let unknown = isWhole ? others : []
         let lost = channels.filter { $0.life == .lost && $0.flight == nil }
         // A creation that is on its way may have made one of the unknown, or makes one after the list.
         let isSettled =
@@ -75,6 +76,7 @@ package struct TakeChannelList: Command {
             channel.look(at: now)
             draft.put(channel)
         }
+        reply.isJudged = others.isEmpty || isWhole && isSettled
         // While a creation is on its way, an unknown id may be its channel.
         reply.foreign = (isSettled ? unknown.count - reply.found : 0) + strangers.count { listed.contains($0.id) }
         return reply
@@ -93,27 +95,6 @@ package struct StrangerKey: Sendable, Hashable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool {
         (left.route, left.id.text) < (right.route, right.id.text)
-    }
-}
-
-/// Forgets channels of somebody else that APNs has deleted for us. Returns their number.
-package struct ForgetStrangers: Command {
-    package let route: PushRoute
-    package let ids: [ChannelID]
-
-    package init(_ route: PushRoute, _ ids: [ChannelID]) {
-        self.route = route
-        self.ids = ids
-    }
-
-    package static var mayBeRefused: Bool { false }
-    package var rank: CommandRank { .write }
-    package var keys: [SnapshotKey] { [.channels(route)] }
-
-    package func decide(_ draft: inout Draft) throws(Refusal) -> Int {
-        let known = ids.map { StrangerKey(route, $0) }.filter { draft.snapshot.strangers.contains($0) }
-        for stranger in known { draft.remove(stranger) }
-        return known.count
     }
 }
 

@@ -31,12 +31,12 @@ extension CardDiagnosis {
         }
         var evidence = evidence(of: channel)
         evidence["channel"] = .string(id.text)
+        let what =
+            channel.key.run == activity.run
+            ? "the card is on the activity's broadcast channel, which brings it every state: it needs no update token"
+            : "the card is on the broadcast channel of an earlier run of the activity, which brings it that run's end"
         return [
-            DiagnosisFinding(
-                .serverChannel, .note,
-                "the card is on the activity's broadcast channel, which brings it every state: it needs no update "
-                    + "token",
-                evidence: evidence)
+            DiagnosisFinding(.serverChannel, .note, what, evidence: evidence)
         ] + failure(of: channel)
     }
 
@@ -91,7 +91,8 @@ extension CardDiagnosis {
     /// The cause is decided when a card starts, so the start in the timeline tells it. If the timeline does not reach
     /// back to the start, or if the app started the card, the cause that holds now is returned.
     private func cause(_ phone: PhoneSituation) -> TokenCause? {
-        let start = card.history.first { $0.kind == .start && $0.reason?.code == .firstState }
+        let began = phone.card.run == activity.run ? activity.runStartedAt : .distantPast
+        let start = card.history.first { $0.kind == .start && $0.reason?.code == .firstState && $0.at >= began }
         if phone.card.state.mayHaveCard, let reason = start?.reason { return reason.tokenCause }
         guard case .token(let cause)? = desired?.routeOfApp(on: phone.device) else { return nil }
         return cause

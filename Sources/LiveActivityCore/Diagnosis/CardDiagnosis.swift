@@ -166,7 +166,8 @@ struct CardDiagnosis {
             evidence["until"] = .string(until.description)
         case .fallBack:
             severity = .waiting
-            evidence["next"] = "an ordinary notification in the card's place"
+            let isAlert = reason.code == .alertByNotification
+            evidence["next"] = .string("an ordinary notification \(isAlert ? "with the alert" : "in the card's place")")
         case .nothing: severity = DecisionWords.severity(of: reason.code)
         }
         for (index, argument) in reason.arguments.enumerated() where !argument.isEmpty {

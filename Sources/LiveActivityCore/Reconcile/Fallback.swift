@@ -72,11 +72,8 @@ package enum Fallback {
         case .starting: guard let due = card.attempts.dueAt, due <= now else { return false }
         case .absent, .requesting, .ended, .dismissed, .gone: return false
         }
-        // The server knows its own channels, and the starts that it has sent to one that APNs has forgotten since. To
-        // all others it sends nothing.
-        guard desired.channel(id).map({ $0.key.run == activity.run }) ?? (card.startExpiresAt != nil) else {
-            return false
-        }
+        // Nothing tells a channel of the app's own from one that APNs has forgotten. The server sends nothing to it.
+        guard desired.channel(id)?.key.run == activity.run else { return false }
         return NotificationRecord.Kind.alert.obstacle(phone.device, phone.deviceToken) == nil
     }
 

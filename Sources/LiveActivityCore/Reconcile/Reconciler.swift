@@ -167,8 +167,7 @@ package enum Reconciler {
     /// expiration. A person who joined after it was given does not get it.
     static func dueAlert(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Revision {
         guard let alert = desired.activity.alert, now < alert.expiresAt else { return 0 }
-        let byChannel = alert.onChannels == .broadcast ? desired.alerted(onChannelOf: phone) : 0
-        let given = max(phone.card.alerts.given, byChannel)
+        let given = max(phone.card.alerts.given, desired.alerted(onChannelOf: phone))
         return alert.revision > given ? alert.revision : 0
     }
 

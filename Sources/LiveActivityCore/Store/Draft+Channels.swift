@@ -170,6 +170,7 @@ extension DesiredSituation {
 
     /// Returns the newest alert that may have come to the phone's last card by its channel; 0 if none did.
     func alerted(onChannelOf phone: PhoneSituation) -> Revision {
+        guard (activity.alert?.onChannels ?? .broadcast) == .broadcast else { return 0 }
         let card = phone.card
         let last = card.lastChannel.flatMap(channel)?.alertedRevision ?? 0
         // The app may have started its card on the run's channel, and the report of it may be lost.

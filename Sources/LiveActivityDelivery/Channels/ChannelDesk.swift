@@ -16,6 +16,8 @@ final class ChannelDesk: Sendable {
         var watchTries = 0
         /// Time of the next list that no claim asks for; `nil` before the first list.
         var watchAt: MonotonicTime?
+        /// `true` if another list follows the one that is under way.
+        var isToRepeat = false
         var endedAt: MonotonicTime?
     }
 
@@ -141,6 +143,7 @@ final class ChannelDesk: Sendable {
     func watchSoon(_ route: PushRoute, at now: MonotonicTime) {
         state.withLock { state in
             var line = state.lines[route] ?? Line()
+            line.isToRepeat = line.isListing
             let soon = line.endedAt.map { max(now, $0 + ClaimChannels.listingPause) } ?? now
             line.watchAt = min(line.watchAt ?? soon, soon)
             state.lines[route] = line
@@ -163,7 +166,8 @@ final class ChannelDesk: Sendable {
             if isTaken {
                 (line.tries, line.listAgainAt) = (0, nil)
                 line.watchTries = 0
-                line.watchAt = now + limits.relist
+                line.watchAt = line.isToRepeat ? now + ClaimChannels.listingPause : now + limits.relist
+                line.isToRepeat = false
             } else {
                 line.watchTries += 1
                 // A channel that was claimed during the list may have missed its failure, and waits for another list.

@@ -326,6 +326,8 @@ package struct ChannelService: Service {
         do throws(StorageError) {
             if case .success(let reply) = try await store.commit(take) {
                 isTaken = true
+                // What the list leaves open, another one tells.
+                if !reply.isJudged { desk.watchSoon(route, at: time.monotonic()) }
                 if reply.foreign > 0 {
                     logger.notice(
                         "APNs lists broadcast channels that this server has not made",

@@ -252,6 +252,10 @@ extension RegistrationMachine {
     /// Ends all but one of several cards of one activity. First choice is one with a token, then one that the app
     /// started, then the newest.
     ///
+    /// A push that starts a card long after the app's own on a channel of the server's begins another run of the
+    /// activity. The earlier run's channel brings its card nothing but the end, which may be lost, so the newer one
+    /// stays.
+    ///
     /// A card on a channel of the app's own is no duplicate of the others, because the server sends nothing there. One
     /// on a channel that the server named is: both would get each state. A card that a push has put on a channel counts
     /// as one without, because iOS does not name its channel.
@@ -261,7 +265,7 @@ extension RegistrationMachine {
             "\($0.value.isOnOwnChannel)\u{0}\($0.value.type)\u{0}\($0.value.activity.map(Self.canonical) ?? "")"
         }
         for group in groups.values where group.count > 1 {
-            let ranked = group.sorted { Self.isBetter($0.value, $1.value) }
+            let ranked = group.sorted { isBetter($0.value, $1.value, now) }
             if let kept = renewal(of: ranked, now) {
                 for (localID, _) in ranked where !kept.contains(localID) { endDuplicate(localID) }
             } else {
@@ -280,9 +284,15 @@ extension RegistrationMachine {
         return newest.value.token != nil ? [newest.key] : [newest.key, oldest.key]
     }
 
-    private static func isBetter(_ one: CardMemory, _ other: CardMemory) -> Bool {
+    private func isBetter(_ one: CardMemory, _ other: CardMemory, _ now: PhoneMoment) -> Bool {
         if (one.token != nil) != (other.token != nil) { return one.token != nil }
-        if one.isOwn != other.isOwn { return one.isOwn }
+        if one.isOwn != other.isOwn {
+            let (own, pushed) = one.isOwn ? (one, other) : (other, one)
+            let isOfEarlierRun =
+                own.token == nil && own.serversChannel != nil && own.number < pushed.number
+                && age(of: own, now) > limits.serversPatience
+            return one.isOwn != isOfEarlierRun
+        }
         return one.number > other.number
     }
 

@@ -16,6 +16,8 @@ package struct RegistrationMachine: Sendable {
         package var answerPatience: Int? = 30_000
         /// Time after its announcement in which the app may perform a start. The server waits 120 s.
         package var announcementLease = 60_000
+        /// Age of the app's own card from which a start of the server's is none that came too late for it.
+        package var serversPatience = 120_000
         package var firstPause = 1_000
         package var longestPause = 300_000
         /// Time for which a state that the app set is kept against the server's older one.

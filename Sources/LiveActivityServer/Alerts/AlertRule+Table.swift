@@ -145,7 +145,7 @@ extension AlertRule {
     private static let channelsRunOut = AlertRule(
         name: "IsletChannelsRunOut",
         expression: .or(
-            .above(.latest(AlertSelector(.channelsInUse)), channelsWarning - 1),
+            .above(.sum(by: route, .latest(AlertSelector(.channelsInUse))), channelsWarning - 1),
             .above(.sum(by: route, .growth(overQuota, .seconds(1800))), 0)),
         lasts: .seconds(300), severity: .ticket,
         summary: "{{ $labels.app }} runs out of its 10,000 broadcast channels ({{ $labels.environment }})",

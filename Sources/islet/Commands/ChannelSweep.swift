@@ -3,13 +3,13 @@ import LiveActivityCore
 import LiveActivityStorage
 import StorageSQL
 
-/// Deletes channels at APNs that the server has not made, one after the other, and forgets them.
+/// Deletes channels at APNs that the server has not made, one after the other.
 ///
-/// No record of a deletion is needed before it leaves. The server never uses such a channel, a second deletion does no
-/// harm, and the server forgets by itself what APNs does not list any more.
+/// No record of a deletion is needed. The server never uses such a channel, a second deletion does no harm, and the
+/// server's next list forgets what APNs does not have any more. Until then the row stays, or a list that is on its way
+/// could give the id to an activity.
 struct ChannelSweep: Sendable {
     let route: PushRoute
-    let store: SQLStore
     let sender: any ChannelSender
     /// Prints what became of a channel.
     let say: @Sendable (ChannelID, Fate) -> Void
@@ -23,8 +23,6 @@ struct ChannelSweep: Sendable {
 
     /// Maximum duration of one call.
     private static let limit = Duration.seconds(30)
-    /// Number of deleted channels that are forgotten together.
-    private static let chunk = 100
 
     /// Returns the channels of these ids, each once.
     ///
@@ -54,24 +52,16 @@ struct ChannelSweep: Sendable {
     ///
     /// - Throws: `CommandError` at the first call that fails, with what to do. Those before it are deleted.
     func run(_ ids: [ChannelID]) async throws {
-        var gone: [ChannelID] = []
         for (count, id) in ids.enumerated() {
             let failure = await delete(id)
             if let failure, !failure.isChannelGone {
                 say(id, failure.mayHaveHappened ? .mayBeDeleted : .notDeleted)
-                try await forget(gone)
                 throw CommandError(
                     "\(failure). \(Self.advice(on: failure)). \(count) of \(ids.count) channels are deleted: then "
                         + "repeat the command for the rest")
             }
             say(id, failure == nil ? .deleted : .wasDeletedBefore)
-            gone.append(id)
-            if gone.count == Self.chunk {
-                try await forget(gone)
-                gone = []
-            }
         }
-        try await forget(gone)
     }
 
     /// Returns the error of the call; `nil` if APNs has deleted the channel.
@@ -85,11 +75,6 @@ struct ChannelSweep: Sendable {
         } catch {
             return error
         }
-    }
-
-    private func forget(_ ids: [ChannelID]) async throws {
-        guard !ids.isEmpty else { return }
-        _ = try await store.commit(ForgetStrangers(route, ids))
     }
 
     private static func advice(on error: BroadcastError) -> String {

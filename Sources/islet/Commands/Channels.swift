@@ -98,7 +98,7 @@ struct Channels: AsyncParsableCommand {
             }
             let client = try APNSClient(routes: [key.route])
             let printsJSON = json
-            let sweep = ChannelSweep(route: route, store: store, sender: client) { id, fate in
+            let sweep = ChannelSweep(route: route, sender: client) { id, fate in
                 Output.line(printsJSON ? Self.object(id, fate) : "\(id.text)  \(fate.rawValue)")
             }
             do {

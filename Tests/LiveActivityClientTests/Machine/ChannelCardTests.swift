@@ -49,6 +49,13 @@ struct ChannelCardTests {
         #expect(bench.notes.contains { $0.code == .duplicateEnded && $0.localID == "mine" })
     }
 
+    @Test func `a card that is pushed long after the app's own is of another run, and stays`() {
+        var bench = Self.started()
+        bench.wait(121_000)
+        bench.run { $0.see(PhoneBench.card("pushed"), $1) }
+        #expect(bench.ended == ["mine"])
+    }
+
     @Test func `a pushed card without a token goes when the app's own is on the server's channel`() {
         // The pushed card is on the channel as well, or its token has not come yet. iOS does not tell which.
         var bench = Self.started()

@@ -277,7 +277,7 @@ struct ChannelAlertTests {
         #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
     }
 
-    @Test func `a card on a channel that APNs has forgotten gets its alerts`() throws {
+    @Test func `a card on a channel that the server does not know gets no notification`() throws {
         var scene = try Self.scene(.notification, phones: ["phone"])
         try scene.put("a", 2)
         let gone = BroadcastError(.refused(status: 400, reason: .known(.channelNotRegistered)), "")
@@ -285,7 +285,22 @@ struct ChannelAlertTests {
         scene.wait(.seconds(5))
         try scene.put("a", 3) { $0.alert = .init(Self.words) }
         try scene.deliverAll()
-        #expect(try Self.told(scene.deliverNotifications()) == ["phone Goal 2:1"])
+        // It looks like one on a channel of the app's own.
+        #expect(try scene.deliverNotifications().isEmpty)
+    }
+
+    @Test func `a start that APNs refuses keeps its alert, though others have started on the channel`() throws {
+        var scene = try Scene.onChannel(phones: ["phone", "second"], Self.policy)
+        try scene.put(users: ["phone", "second"]) { $0.alert = .init(Self.words) }
+        try scene.report("second", local: "own", .requesting)
+        #expect(try scene.deliverAll().seats.map(\.plan.alertRevision) == [1])
+        // The app has started none.
+        scene.wait(.seconds(130))
+        let flight = try scene.onlyFlight()
+        #expect(flight.seats.map(\.plan.alertRevision) == [1])
+        try scene.settle(flight) { _ in .answered(.success(PushAnswer(status: 503))) }
+        scene.wait(.seconds(60))
+        #expect(try scene.deliverAll().seats.map(\.plan.alertRevision) == [1])
     }
 
     @Test func `the notification is worth showing as long as its alert`() throws {
