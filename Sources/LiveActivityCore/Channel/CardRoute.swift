@@ -40,7 +40,37 @@ package enum TokenCause: String, Sendable, CaseIterable {
     }
 }
 
+/// Cause for which a card is on a channel.
+///
+/// The raw values are arguments of stored reasons.
+package enum ChannelCause: String, Sendable, CaseIterable {
+    /// The type's `delivery` is `channel`.
+    case delivery = "delivery-channel"
+    /// `auto` takes a channel for so many phones.
+    case manyPhones = "many-phones"
+    /// `auto` takes a channel where everybody may join.
+    case openJoin = "open-join"
+    /// `auto` keeps to the channel that the run has already.
+    case hasChannel = "has-channel"
+
+    /// Words for a person, to follow "because".
+    package var text: String {
+        switch self {
+        case .delivery: "its type says so"
+        case .manyPhones: "the activity has at least \(DesiredSituation.channelAudience) phones"
+        case .openJoin: "everybody may join the activity"
+        case .hasChannel: "the activity has a channel already"
+        }
+    }
+}
+
 extension Reason {
+    /// Cause for which the started card is on a channel; `nil` if the reason names none.
+    package var channelCause: ChannelCause? {
+        guard code == .firstOnChannel, arguments.count > 1 else { return nil }
+        return ChannelCause(rawValue: arguments[1])
+    }
+
     /// Cause for which the started card has an update token; `nil` if the reason names none.
     package var tokenCause: TokenCause? {
         guard code == .firstState, let word = arguments.first else { return nil }
@@ -81,6 +111,13 @@ extension DesiredSituation {
 
     /// Returns `true` if cards of the activity that start now may be on a channel.
     var takesChannels: Bool { type.policy.delivery != .token && causeOfActivity == nil }
+
+    /// Cause for which a card that starts now is on a channel, if it is on one.
+    var channelCause: ChannelCause {
+        if !isAutomatic { return .delivery }
+        if phones >= Self.channelAudience { return .manyPhones }
+        return type.policy.join.isOpen ? .openJoin : .hasChannel
+    }
 
     /// Cause for which no card of the activity that starts now is on a channel; `nil` if cards may be on one.
     private var causeOfActivity: TokenCause? {

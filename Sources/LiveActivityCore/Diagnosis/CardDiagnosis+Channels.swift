@@ -7,7 +7,7 @@ extension CardDiagnosis {
         switch phone.card.state {
         case .starting, .unconfirmed, .live, .ending:
             guard phone.updateToken == nil, let id = phone.card.subscription else { return byToken(phone) }
-            return onChannel(id)
+            return onChannel(id, phone)
         case .absent, .requesting:
             guard activity.phase == .active, activity.start != .never else { return [] }
             return byToken(phone) + awaited(phone)
@@ -17,7 +17,7 @@ extension CardDiagnosis {
 
     // MARK: - On a channel
 
-    private func onChannel(_ id: ChannelID) -> [DiagnosisFinding] {
+    private func onChannel(_ id: ChannelID, _ phone: PhoneSituation) -> [DiagnosisFinding] {
         guard let channel = card.channels.first(where: { $0.id == id }) else {
             return [
                 DiagnosisFinding(
@@ -31,6 +31,8 @@ extension CardDiagnosis {
         }
         var evidence = evidence(of: channel)
         evidence["channel"] = .string(id.text)
+        let cause = start(of: phone, .firstOnChannel)?.channelCause
+        evidence["cause"] = cause.map { .string($0.rawValue) }
         let what =
             channel.key.run == activity.run
             ? "the card is on the activity's broadcast channel, which brings it every state: it needs no update token"
@@ -91,10 +93,14 @@ extension CardDiagnosis {
     /// The cause is decided when a card starts, so the start in the timeline tells it. If the timeline does not reach
     /// back to the start, or if the app started the card, the cause that holds now is returned.
     private func cause(_ phone: PhoneSituation) -> TokenCause? {
-        let began = phone.card.run == activity.run ? activity.runStartedAt : .distantPast
-        let start = card.history.first { $0.kind == .start && $0.reason?.code == .firstState && $0.at >= began }
-        if phone.card.state.mayHaveCard, let reason = start?.reason { return reason.tokenCause }
+        if phone.card.state.mayHaveCard, let reason = start(of: phone, .firstState) { return reason.tokenCause }
         guard case .token(let cause)? = desired?.routeOfApp(on: phone.device) else { return nil }
         return cause
+    }
+
+    /// Returns the reason of the start of the phone's card, if the timeline reaches back to it.
+    private func start(of phone: PhoneSituation, _ code: Reason.Code) -> Reason? {
+        let began = phone.card.run == activity.run ? activity.runStartedAt : .distantPast
+        return card.history.first { $0.kind == .start && $0.reason?.code == code && $0.at >= began }?.reason
     }
 }

@@ -137,7 +137,7 @@ package struct Reason: Sendable, Hashable {
                 + (tokenCause.map { "; it has an update token, because \($0.text)" } ?? "")
         case .firstOnChannel:
             "the first state: the card is started on the broadcast channel \(argument(0)), which brings it every later "
-                + "state"
+                + "state" + (channelCause.map { ", because \($0.text)" } ?? "")
         case .newState: "a new state"
         case .freshToken: "the phone has a new update token: it gets the newest state"
         case .phoneBehind: "the phone reported an older state than it was sent"

@@ -31,7 +31,7 @@ extension Reconciler {
         case .pending: return .nothing(Reason(.channelPending))
         case .channel(let id):
             plan.channel = id
-            plan.reason = Reason(.firstOnChannel, id.text)
+            plan.reason = Reason(.firstOnChannel, id.text, desired.channelCause.rawValue)
         }
         return .send(plan)
     }

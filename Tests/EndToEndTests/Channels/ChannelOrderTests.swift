@@ -197,6 +197,7 @@ import Testing
             let (hers, his) = (try await diagnosis("alice"), try await diagnosis("dave"))
             #expect(hers.contains { $0.id == "channel-up-to-date" && $0.severity == .note })
             #expect(hers.first { $0.id == "server-channel" }?.evidence["channel"] == JSONValue.string(channel))
+            #expect(hers.first { $0.id == "server-channel" }?.evidence["cause"] == "delivery-channel")
             #expect(!hers.contains { ["channel", "update-token-missing", "by-token"].contains($0.id) })
             #expect(his.first { $0.id == "by-token" }?.text.hasSuffix(because) == true)
             #expect(!his.contains { $0.id == "server-channel" })

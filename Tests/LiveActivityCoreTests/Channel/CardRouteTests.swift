@@ -54,6 +54,32 @@ struct CardRouteTests {
         #expect(reason.text.hasSuffix("it has an update token, because \(cause.text)"))
     }
 
+    @Test func `a start on a channel says why there is one`() throws {
+        let id = try #require(ChannelID("AAAABBBB"))
+        let open = Self.channel { $0.open(id) }
+        let situations: [(ChannelCause, Situation)] = [
+            (.delivery, Self.situation("delivery") { $0.desired.type.policy.delivery = .channel }),
+            (.manyPhones, Self.situation("50 phones")),
+            (
+                .openJoin,
+                Self.situation("open") {
+                    $0.desired.phones = 1
+                    $0.desired.type.policy.join = .open
+                }
+            ),
+            (.hasChannel, Self.situation("49 phones") { $0.desired.phones -= 1 }),
+        ]
+        #expect(Set(situations.map(\.0)) == Set(ChannelCause.allCases))
+        for (cause, situation) in situations {
+            var situation = situation
+            situation.desired.channels = open
+            let reason = situation.decision.reason
+            #expect(reason == Reason(.firstOnChannel, id.text, cause.rawValue), "\(situation.name)")
+            #expect(reason.channelCause == cause && Reason(stored: reason.stored)?.channelCause == cause)
+            #expect(reason.text.hasSuffix("because \(cause.text)"))
+        }
+    }
+
     @Test func `every cause has a scenario and words of its own`() {
         #expect(Set(Self.causes.map(\.0)) == Set(TokenCause.allCases))
         #expect(Set(TokenCause.allCases.map(\.text)).count == TokenCause.allCases.count)

@@ -15,7 +15,8 @@ struct ChannelTests {
         #expect(errands.map(\.flight.kind) == [.create])
         let id = try #require(try scene.channel()?.id)
         let seat = try #require(seats.first)
-        #expect(seats.count == 1 && seat.plan.channel == id && seat.plan.reason == Reason(.firstOnChannel, id.text))
+        #expect(seats.count == 1 && seat.plan.channel == id)
+        #expect(seat.plan.reason == Reason(.firstOnChannel, id.text, "delivery-channel"))
         #expect(try scene.card().subscription == id)
     }
 
