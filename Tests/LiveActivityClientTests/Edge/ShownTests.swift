@@ -134,6 +134,9 @@ struct ShownTests {
             try await app.server.wait(toHearOf: card.id)
             app.server.want(wish("r1", step: 5, revision: 5))
             await client.handleBackgroundPush()
+            // A change that is based on an older state gives way to the server's at once.
+            try await app.phone.wait(for: RideAttributes.self) { $0.first?.content.state.step == 5 }
+            await client.handleBackgroundPush()
             #expect(try await client.update(card, to: .init(step: 6)))
             try await app.server.wait { $0.contains { $0.body["contentState"]?.object?["step"] == 6 } }
             await client.handleBackgroundPush()
