@@ -38,7 +38,7 @@ extension SQLStore {
         let keys = (stored + joined.filter { $0 > stretch.after }).sorted().prefix(stretch.limit)
         var loaded = try SnapshotLoader.snapshot(of: [.phones(activity.number, devices: Array(keys))], sql)
         if activity.alertsEachPhone {
-            // The stored activity may lack the alert, and phones were loaded for what it needs.
+            // The stored activity may lack the alert, and then what the alert needs of a phone was not loaded.
             loaded.activities[activity.number] = activity
             try PhoneLoader(sql: sql).loadStarts(keys.map { .init(activity.number, $0) }, &loaded)
         }

@@ -79,4 +79,29 @@ struct ChannelWatchTests {
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a list that a deletion overlaps tells of no other program, and comes again in a minute`() async throws {
+        try await ChannelStage.with { stage in
+            try await stage.running {
+                try await stage.register("ann")
+                try await stage.put(1, users: ["ann"])
+                try await stage.start()
+                try await stage.until { try await stage.channel()?.id != nil }
+            }
+            try await stage.end()
+            stage.apns.makeElsewhere()
+            stage.apns.hold("delete")
+            let (before, route) = (stage.apns.calls.count, PushRoute(stage.app.bundleID, .production))
+            try await stage.running(node: 2) {
+                try await stage.until { stage.apns.calls.dropFirst(before).contains("list") }
+                #expect(stage.apns.calls.dropFirst(before).contains("delete"))
+                try await stage.until { stage.calls("list", "accepted") == 2 }
+                #expect(try await stage.store.channelIDs(on: route).foreign.isEmpty)
+                stage.apns.release()
+                await stage.clock.advanceToSleeper(ClaimChannels.listingPause)
+                try await stage.until { try await !stage.store.channelIDs(on: route).foreign.isEmpty }
+            }
+        }
+    }
 }

@@ -218,4 +218,43 @@ import Testing
             #expect(later["/summary"] == "nothing is sent now to any of 2; 2 up to date on a broadcast channel")
         }
     }
+
+    @Test func `an alert by notification is counted alike before, at and after its delivery`() async throws {
+        try await withServer(
+            configure: { settings in
+                for index in settings.apps.indices {
+                    settings.apps[index].types["Order"]?.policy.channelAlerts = .notification
+                }
+            }
+        ) { fixture in
+            for user in ["ada", "bob"] {
+                try await fixture.registerPhone("phone-\(user)", user: user)
+                let token = #"{"user":"\#(user)","deviceToken":"\#(token("d" + user))"}"#
+                #expect(try await fixture.put("/v1/devices/phone-\(user)", token).status == 200)
+            }
+            let first = #"{"type":"Order","state":{"step":1},"audience":{"users":["ada","bob"]}}"#
+            #expect(try await fixture.put("/v1/activities/order-1", first).status == 200)
+            for user in ["ada", "bob"] {
+                let card = #"{"type":"Order","activity":"order-1","state":"active","channel":"AAAABBBB"}"#
+                #expect(try await fixture.put("/v1/devices/phone-\(user)/instances/card-\(user)", card).status == 200)
+            }
+            let now = fixture.clock.now
+            try await Self.changeChannel(fixture) { $0.start(1, timestamp: now.seconds) }
+            let state = #"{"type":"Order","state":{"step":2},"alert":{"title":"Two","id":"two"}}"#
+            let told: JSONValue = ["start": 0, "update": 0, "pending": 0, "none": 0, "fallback": 2]
+            // No users are named, so the command itself loads no phone.
+            let dry = try await fixture.put("/v1/activities/order-1?dryRun=true", state)
+            #expect(dry["/phones"] == told, "\(dry.text)")
+            let answer = try await fixture.put("/v1/activities/order-1", state)
+            #expect(answer["/phones"] == told)
+            #expect(answer["/reasons"] == [["reason": "alert-by-notification", "count": 2]])
+            #expect(answer["/summary"] == "will broadcast to and notify 2 of 2")
+            // Delivery may be faster than the answer.
+            #expect(try await fixture.deliver().isEmpty)
+            #expect(try await fixture.put("/v1/activities/order-1", state)["/phones"] == told)
+            fixture.clock.advance(.seconds(5))
+            let later = try await fixture.put("/v1/activities/order-1", state)
+            #expect(later["/phones"] == ["start": 0, "update": 0, "pending": 2, "none": 0])
+        }
+    }
 }

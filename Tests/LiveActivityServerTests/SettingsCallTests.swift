@@ -27,6 +27,8 @@ import Testing
             #expect(order["view"] == ["title": "{/shop|A shop}", "progress": "/progress"])
             let policy = try #require(order["policy"]?.object)
             #expect(policy["startGrace"] == "0s" && policy["startWindow"] == "5m" && policy["endAfter"] == "12h")
+            #expect(policy["delivery"] == "token" && policy["channelAlerts"] == "broadcast")
+            #expect(policy["channelStorage"] == "mostRecent")
             #expect(policy["startAlert"] == ["title": "Your order"] && policy["start"] == "ifPossible")
             #expect(policy["budgets"]?.object?["highPerHour"] == 20 && policy["budgets"]?.object?["reserve"] == 10)
             let checked = try type("Checked")

@@ -24,10 +24,11 @@ extension ClaimWork {
         ) { () throws(PayloadError) in try Fallback.alertPayload(alert, desired) }
     }
 
-    /// What a notification says, and until when it is worth showing.
+    /// Revision and lifetime of a notification.
     private struct Message {
         /// Revision of the state that it says, or of the alert that it brings alone.
         let revision: Revision
+        /// Time until which it is worth showing.
         let expiresAt: UnixTime
         var isAlertAlone = false
     }

@@ -34,7 +34,7 @@ package enum Lanes {
         // This is by far the most frequent case, and the cheapest to detect.
         if card.state == .live, activity.phase == .active, card.isWanted, card.run == activity.run,
             card.heldRevision >= activity.revision, card.isPlain, !activity.isToRefresh(card),
-            !Reconciler.owesAlert(activity, to: card, now), !Fallback.owesApart(activity, to: card, now)
+            !Reconciler.owesAlert(activity, to: card, now), !Fallback.owesAlert(activity, to: card, now)
         {
             return renews ? card.renewalDue(at: now) : nil
         }
@@ -56,12 +56,12 @@ package enum Lanes {
         switch Reconciler.decide(DesiredSituation(activity, type, content, draft), phone, now: now) {
         case .send(let plan): return activity.holds(plan, at: now) ? activity.holdUntil : now
         case .fallBack: return now
-        case .wait(let until, _): return !knowsStart && Fallback.owesApart(activity, to: card, now) ? now : until
+        case .wait(let until, _): return !knowsStart && Fallback.owesAlert(activity, to: card, now) ? now : until
         case .nothing(let reason):
             let asksForStart =
                 reason.code == .noPushToStartToken || card.state != .live && reason.code.makesDisplayImpossible
             // The claim asks for the channel that the phone waits for.
-            let asksForAlert = Fallback.owesApart(activity, to: card, now)
+            let asksForAlert = Fallback.owesAlert(activity, to: card, now)
             return reason.code == .channelPending || !knowsStart && (asksForStart || asksForAlert) ? now : nil
         }
     }

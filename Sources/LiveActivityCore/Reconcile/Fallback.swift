@@ -62,9 +62,9 @@ package enum Fallback {
     /// broadcasts bring none.
     ///
     /// A start that is on its way brings the alert of its state itself, or is answered soon.
-    static func isApartDue(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Bool {
+    static func isAlertDue(_ desired: DesiredSituation, _ phone: PhoneSituation, _ now: UnixTime) -> Bool {
         let (activity, card) = (desired.activity, phone.card)
-        guard owesApart(activity, to: card, now), phone.isWanted, !card.isEvicted, let id = card.subscription else {
+        guard owesAlert(activity, to: card, now), phone.isWanted, !card.isEvicted, let id = card.subscription else {
             return false
         }
         switch card.state {
@@ -79,7 +79,7 @@ package enum Fallback {
 
     /// Returns `true` if the card is on a channel, whose broadcasts do not bring the newest alert, and the person was
     /// not given it.
-    static func owesApart(_ activity: ActivityRecord, to card: CardMachine, _ now: UnixTime) -> Bool {
+    static func owesAlert(_ activity: ActivityRecord, to card: CardMachine, _ now: UnixTime) -> Bool {
         guard card.subscription != nil, card.run == activity.run, !activity.passesChannelsOver(at: now) else {
             return false
         }

@@ -64,7 +64,7 @@ package enum Reconciler {
         if phone.card.run != desired.activity.run {
             return inItsOwnSecond(afterEarlierRun(desired, phone, now), phone.card, now)
         }
-        if Fallback.isApartDue(desired, phone, now) { return .fallBack(Reason(.alertByNotification)) }
+        if Fallback.isAlertDue(desired, phone, now) { return .fallBack(Reason(.alertByNotification)) }
         switch phone.card.life {
         case .absent: return withoutCard(desired, phone, after: nil, now)
         case .requesting(let request):

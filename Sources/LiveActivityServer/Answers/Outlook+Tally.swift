@@ -121,11 +121,11 @@ extension Outlook.Tally {
         if phones.start > 0 { will.append("start \(about)\(phones.start.grouped)") }
         if phones.update > 0 { will.append("update \(about)\(phones.update.grouped)") }
         // One broadcast follows for all phones whose channel is behind.
-        let behind = LiveActivityCore.Reason.Code.channelBehind.rawValue
-        if let waiting = reasons.first(where: { $0.reason == behind }) {
-            will.append("broadcast to \(about)\(waiting.count.grouped)")
+        for (code, words) in Self.broadcasts {
+            guard let waiting = reasons.first(where: { $0.reason == code.rawValue }) else { continue }
+            will.append("\(words) \(about)\(waiting.count.grouped)")
         }
-        let others = reasons.filter { $0.reason != behind }
+        let others = reasons.filter { reason in !Self.broadcasts.contains { $0.code.rawValue == reason.reason } }
         let head =
             will.isEmpty
             ? "nothing is sent now to any of \(total.grouped)"
@@ -134,6 +134,11 @@ extension Outlook.Tally {
         let more = others.count > 6 ? ", …" : ""
         return rest.isEmpty ? head : head + "; " + rest.joined(separator: ", ") + more
     }
+
+    /// Codes of phones for which one broadcast follows, with what the server will do.
+    private static let broadcasts: [(code: LiveActivityCore.Reason.Code, words: String)] = [
+        (.channelBehind, "broadcast to"), (.alertByNotification, "broadcast to and notify"),
+    ]
 
     private static func words(_ code: String) -> String {
         switch LiveActivityCore.Reason.Code(rawValue: code) {

@@ -48,6 +48,8 @@ struct Outlook {
         let decision = Reconciler.decide(desired, phone, now: now)
         let reason = decision.reason
         switch decision {
+        case .wait where wasTold(phone), .nothing where wasTold(phone):
+            return Verdict(course: .fallback, reason: .init(LiveActivityCore.Reason(.alertByNotification)))
         case .send(let plan):
             // A fault that does not concern single phones holds back every phone that is behind.
             if let laneReason { return Verdict(course: .pending, reason: .init(laneReason)) }
@@ -85,6 +87,14 @@ struct Outlook {
             last.revision == desired?.activity.revision
         else { return nil }
         return last.kind == .start ? .start : .update
+    }
+
+    /// Returns `true` if the phone got the alert by a notification because of the call that is being answered.
+    private func wasTold(_ phone: PhoneSituation) -> Bool {
+        guard let since, let activity = desired?.activity, activity.alertsEachPhone, activity.changedAt >= since,
+            phone.card.subscription != nil, phone.card.alerts.given >= activity.revision, sent(phone) == nil
+        else { return false }
+        return activity.alert?.revision == activity.revision
     }
 
     /// Returns `true` if the state reached the phone's channel because of the call that is being answered.

@@ -77,7 +77,10 @@ extension TimelineView.Entry {
     /// Returns the code and text of an entry. Its result takes precedence over its reason.
     private static func words(of entry: HistoryEntry) -> (code: String, text: String) {
         let code = (entry.outcome ?? entry.reason)?.code.rawValue ?? entry.kind.name
-        let reasons = [entry.reason, entry.outcome].compactMap { $0?.text }
+        // What APNs has accepted here is no push.
+        let isChannel = entry.kind == .channelMade || entry.kind == .channelDeleted
+        let outcome = isChannel && entry.outcome?.code == .accepted ? nil : entry.outcome
+        let reasons = [entry.reason, outcome].compactMap { $0?.text }
         guard reasons.isEmpty else { return (code, reasons.joined(separator: ": ")) }
         if entry.kind == .reported, entry.detail == CardReport.State.duplicate.rawValue {
             return ("duplicate-ended", "the app ended a second card of the activity on the phone; another one stays")

@@ -63,8 +63,8 @@ struct PhoneLoader {
             [.pairs(keys.sorted().map { ($0.activity, $0.device) })], &snapshot)
     }
 
-    /// Loads what only phones need that may get more than a push to their card. They are few. Call it once for all
-    /// loaded phones.
+    /// Loads what only phones need that may get more than a push to their card. In most fan-outs they are few. Call it
+    /// once for all loaded phones.
     func loadStarts(_ keys: some Sequence<Snapshot.PhoneKey>, _ snapshot: inout Snapshot) throws {
         var startable: [ActivityNumber: [DeviceKey]] = [:]
         for key in keys {

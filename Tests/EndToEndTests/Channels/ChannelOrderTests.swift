@@ -50,7 +50,7 @@ import Testing
                 try await stack.timeline("order-1").contains { $0.kind == "broadcast-end" }
             }
             let timeline = try await stack.timeline("order-1")
-            #expect(timeline.count { $0.kind == "channel-made" } == 1)
+            #expect(timeline.filter { $0.kind == "channel-made" }.map(\.text) == ["a broadcast channel was made"])
             #expect(timeline.count { $0.kind == "broadcast" } == 3)
             #expect(timeline.count { $0.kind == "broadcast-end" } == 1)
         }

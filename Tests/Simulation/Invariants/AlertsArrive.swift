@@ -125,7 +125,7 @@ final class AlertsArrive: Invariant {
                     hand.user == phone.user, hand.at < given
                 else { continue }
                 if !isKept { check(alert, activity, phone, world) }
-                checkApart(alert, activity, phone, given, world)
+                checkNotified(alert, activity, phone, given, world)
                 checkStanding(of: alert, subject, activity, phone, world)
             }
         }
@@ -161,7 +161,7 @@ final class AlertsArrive: Invariant {
     }
 
     /// Checks a phone whose card is on a channel that brings no alert: a notification brings it.
-    private func checkApart(
+    private func checkNotified(
         _ alert: AlertRecord, _ activity: ActivityRecord, _ phone: Phone, _ given: Int64, _ world: World
     ) {
         let key = Snapshot.PhoneKey(activity.number, phone.key)

@@ -139,7 +139,7 @@ final class AlertsOnce: Invariant {
         _ seat: NotificationFlight.Seat, _ fallback: NotificationRecord.Fallback, _ world: World
     ) {
         let place = Place(fallback.activity, seat.device.key)
-        world.count(.alertApart)
+        world.count(.alertNotified)
         guard seat.addressee.tries == 1, let activity = world.store.rows.activities[fallback.activity],
             activity.alert.map({ $0.revision == fallback.revision && $0.onUnknown == .repeat }) != true,
             rung[Alert(place: place, run: fallback.run, revision: fallback.revision)] != nil

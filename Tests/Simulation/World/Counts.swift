@@ -42,7 +42,7 @@ package enum Happening: String, Sendable, CaseIterable {
     /// An alert came to a card on a channel.
     case alertOnChannel
     /// An alert went to a phone by a notification, because its card is on a channel.
-    case alertApart
+    case alertNotified
     /// The answer to its app's call ended a card on a channel, or brought it a newer state.
     case endedAtContact, caughtUpAtContact
     /// iOS refused the app a card of its own.
