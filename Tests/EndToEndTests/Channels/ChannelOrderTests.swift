@@ -21,6 +21,17 @@ import Testing
         try await Stack.run(options, body)
     }
 
+    /// Returns the phones of two people, whose cards are on the channel and show the first state.
+    private static func aliceAndBob(on stack: Stack) async throws -> (PhoneID, PhoneID) {
+        let phones = (try await stack.phone("alice"), try await stack.phone("bob"))
+        try await stack.set("order-1", "preparing", people: ["alice", "bob"])
+        for phone in [phones.0, phones.1] {
+            try await stack.shows("preparing", on: phone)
+            try await stack.reported(phone)
+        }
+        return phones
+    }
+
     @Test func `phones on a channel and one by token show the same states, and the channel costs one push each`()
         async throws
     {
@@ -75,13 +86,7 @@ import Testing
         async throws
     {
         try await run { stack in
-            let alice = try await stack.phone("alice")
-            let bob = try await stack.phone("bob")
-            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
-            for phone in [alice, bob] {
-                try await stack.shows("preparing", on: phone)
-                try await stack.reported(phone)
-            }
+            let (alice, bob) = try await Self.aliceAndBob(on: stack)
             try await stack.set("order-1", "ready", people: ["alice"])
             try await stack.shows("ready", on: alice)
             try await stack.shows("ready", on: bob)
@@ -96,13 +101,7 @@ import Testing
 
     @Test func `a phone that was off shows the newest state when it comes back`() async throws {
         try await run { stack in
-            let alice = try await stack.phone("alice")
-            let bob = try await stack.phone("bob")
-            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
-            for phone in [alice, bob] {
-                try await stack.shows("preparing", on: phone)
-                try await stack.reported(phone)
-            }
+            let (alice, bob) = try await Self.aliceAndBob(on: stack)
             try stack.simulator.perform(.offline, on: bob)
             for status in ["ready", "picked_up"] {
                 try await stack.set("order-1", status, people: ["alice", "bob"])
@@ -119,13 +118,7 @@ import Testing
         try await run {
             $0.channelAlerts = .notification
         } _: { stack in
-            let alice = try await stack.phone("alice")
-            let bob = try await stack.phone("bob")
-            try await stack.set("order-1", "preparing", people: ["alice", "bob"])
-            for phone in [alice, bob] {
-                try await stack.shows("preparing", on: phone)
-                try await stack.reported(phone)
-            }
+            let (alice, bob) = try await Self.aliceAndBob(on: stack)
             // Bob's card stays until his app's next contact, and shows what is broadcast. His phone does not ring.
             let alert: JSONValue = ["title": "It is ready", "body": "Table 4"]
             try await stack.set("order-1", "ready", people: ["alice"], ["alert": alert])

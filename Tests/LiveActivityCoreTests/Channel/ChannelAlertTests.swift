@@ -303,6 +303,26 @@ struct ChannelAlertTests {
         #expect(try scene.deliverAll().seats.map(\.plan.alertRevision) == [1])
     }
 
+    @Test func `the end of another card that waits holds no alert back`() throws {
+        let id = try #require(ChannelID("AAAABBBB"))
+        let situation = Situation("a stray card is to be ended") { situation in
+            situation.makeLive(sent: 3)
+            situation.phone.card.columns.channel = id
+            situation.phone.updateToken?.predecessor = TokenValue(stored: "another")
+            situation.phone.card.columns.predecessorDueAt = Sample.now + .seconds(900)
+            situation.phone.deviceToken = DeviceTokenRecord(
+                device: 7, kind: .device, type: "", generation: 1, environment: .production,
+                value: TokenValue(stored: "device"), firstSeenAt: Sample.now)
+            var channel = ChannelRecord(
+                ChannelKey(1, .production, run: 1), app: Sample.bundleID, storage: .mostRecent)
+            channel.open(id)
+            situation.desired.channels = [channel]
+            situation.alert()
+            situation.desired.activity.alert?.onChannels = .notification
+        }
+        #expect(situation.decision == .fallBack(Reason(.alertByNotification)))
+    }
+
     @Test func `the notification is worth showing as long as its alert`() throws {
         var scene = try Self.scene(.notification, phones: ["phone"])
         try scene.put("a", 2) { body in
