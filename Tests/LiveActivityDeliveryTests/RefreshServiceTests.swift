@@ -59,14 +59,19 @@ struct RefreshServiceTests {
 
         /// Runs a service while the body runs.
         func running(
-            node: Int64 = 1, perSecond: Int = 100, _ body: @escaping @Sendable () async throws -> Void
+            node: Int64 = 1, perSecond: Int = 100, store: (any RefreshStore)? = nil,
+            _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
-            let service = service(node: node, perSecond: perSecond)
+            let service = service(node: node, perSecond: perSecond, store: store)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await service.run() }
                 try await body()
                 group.cancelAll()
             }
+        }
+
+        func counted(stuckSince: Duration? = nil) -> CountedStore {
+            CountedStore(store, { [clock] in clock.wall }, stuckSince: stuckSince)
         }
 
         func register(_ user: String, zone: String = "UTC", device: String? = nil) async throws {
@@ -283,46 +288,20 @@ struct RefreshServiceTests {
 
     @Test(.timeLimit(.minutes(5))) func `an idle service asks and claims nothing`() async throws {
         try await Self.with(Self.show) { scene in
-            try await scene.running {
+            let store = scene.counted()
+            try await scene.running(store: store) {
                 try await scene.register("ann")
                 try await scene.isDone("ann")
-                /// Returns the number of commands after one more ask. Commands, because how many share a commit depends
-                /// on how busy the machine is.
-                func commandsAfterAnAsk() async throws -> Int {
-                    try await scene.ask("ann")
-                    try await scene.isDone("ann")
-                    return try await scene.store.statistics().commands.values.reduce(0, +)
-                }
-                let first = try await commandsAfterAnAsk()
-                let second = try await commandsAfterAnAsk()
+                try await scene.until { store.isIdle }
+                let before = store.commits
                 scene.clock.advance(by: .seconds(3600))
                 // A service that had woken in that hour would have sent a command before this ask was done.
-                #expect(try await commandsAfterAnAsk() - second == second - first)
+                try await scene.ask("ann")
+                try await scene.isDone("ann")
+                try await scene.until { store.isIdle }
+                // The claim, and the answer.
+                #expect(store.commits == before + 2)
             }
-        }
-    }
-
-    /// A store in which a computation is always due, because its row cannot be read.
-    private final class StuckStore: RefreshStore {
-        let inner: SQLStore
-        private let clock: SteppedClock
-        private let claimed = Mutex(0)
-
-        init(_ inner: SQLStore, _ clock: SteppedClock) {
-            self.inner = inner
-            self.clock = clock
-        }
-
-        var claims: Int { claimed.withLock(\.self) }
-        var refreshWakeUps: AsyncStream<Void> { inner.refreshWakeUps }
-
-        func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes {
-            RefreshTimes(prompt: clock.wall - .seconds(60))
-        }
-
-        func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
-            if command.rank == .claim { claimed.withLock { $0 += 1 } }
-            return try await inner.commit(command)
         }
     }
 
@@ -330,10 +309,9 @@ struct RefreshServiceTests {
         async throws
     {
         try await Self.with(Self.show) { scene in
-            let store = StuckStore(scene.store, scene.clock)
-            let service = scene.service(store: store)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await service.run() }
+            // A row that cannot be read stays due.
+            let store = scene.counted(stuckSince: .seconds(60))
+            try await scene.running(store: store) {
                 try await scene.until { scene.clock.nextWake != nil || store.claims > 100 }
                 // One claim at the start, and one because the computation is due.
                 #expect(store.claims == 2)
@@ -341,7 +319,6 @@ struct RefreshServiceTests {
                 try await scene.until { store.claims == 3 }
                 try await scene.register("ann")
                 try await scene.isDone("ann")
-                group.cancelAll()
             }
         }
     }

@@ -107,13 +107,13 @@ struct ChannelStage: Sendable {
 
     func running(
         node: Int64 = 1, apps: [AppSettings] = [ChannelStage.app], relist: Duration = .seconds(2 * 86_400),
-        _ body: @escaping @Sendable () async throws -> Void
+        store other: (any ChannelStore)? = nil, _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         var limits = ChannelService.Limits()
         limits.look = .seconds(2 * 86_400)
         limits.relist = relist
         let service = ChannelService(
-            store: store, sender: apns, apps: apps, time: clock.timeSource, clock: clock, node: node,
+            store: other ?? store, sender: apns, apps: apps, time: clock.timeSource, clock: clock, node: node,
             dice: { 0 }, limits: limits, metrics: ChannelMetrics(factory: metrics),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await withThrowingTaskGroup(of: Void.self) { group in
