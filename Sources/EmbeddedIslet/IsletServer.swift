@@ -4,15 +4,15 @@ public import JSONText
 import LiveActivityCore
 import LiveActivityDelivery
 public import LiveActivityProviders
-import LiveActivityServer
+package import LiveActivityServer
 import LiveActivityStorage
 import LiveActivityTracing
 public import Logging
 public import ServiceLifecycle
-import StorageSQL
+package import StorageSQL
 import StorageSQLite
+import Synchronization
 import Tracing
-package import UnixSignals
 
 /// An Islet server as a service of your own process: the HTTP API, delivery through APNs, the database, and providers
 /// written in Swift.
@@ -178,10 +178,17 @@ public final class IsletServer: Service {
         }
     }
 
-    package let parts: ServerParts
-    private let store: SQLStore
-    private let client: APNSClient
-    private let listening = Listening()
+    /// Configuration as of the last change.
+    package var parts: ServerParts { current.withLock(\.self) }
+    let current: Mutex<ServerParts>
+    let store: SQLStore
+    let memory: ServerMemory
+    let registry = MetricsRegistry()
+    let desk: NodeDesk
+    let first: Generation
+    let api: Succession
+    let delivery: Succession
+    let listening = Listening()
 
     /// Opens the database, or creates it. The server answers requests while ``run()`` runs.
     ///
@@ -231,9 +238,14 @@ public final class IsletServer: Service {
         try self.init(parts: parts, database: DatabaseLocation(configuration.database))
     }
 
-    package init(parts: ServerParts, database: DatabaseLocation, node: DatabaseNode? = nil) throws {
-        self.parts = parts
-        client = try parts.makeClient()
+    /// - Parameters:
+    ///   - node: This process among several on the database; `nil`: it is the only one.
+    ///   - desk: Desk of listeners that outlive the server; `nil`: the server has its own.
+    package convenience init(
+        parts: ServerParts, database: DatabaseLocation, node: DatabaseNode? = nil, desk: NodeDesk? = nil
+    ) throws {
+        let client = try parts.makeClient()
+        let store: SQLStore
         do throws(StorageError) {
             store = try database.open(
                 for: .serving, tokenKeys: parts.tokenKeys, needsStandby: parts.needsStandby, node: node,
@@ -241,6 +253,7 @@ public final class IsletServer: Service {
         } catch {
             throw Failure("\(error)")
         }
+        self.init(parts: parts, store: store, client: client, desk: desk)
         if let restore = store.database.assumedRestore {
             parts.logger.warning(
                 """
@@ -258,6 +271,17 @@ public final class IsletServer: Service {
                 "created the keys that seal push tokens: keep a copy of them apart from the database's backups",
                 metadata: ["file": "\(made)"])
         }
+    }
+
+    /// Creates a server on an open database.
+    package init(parts: ServerParts, store: SQLStore, client: APNSClient, desk: NodeDesk? = nil) {
+        current = Mutex(parts)
+        self.store = store
+        memory = ServerMemory(parts.limits)
+        self.desk = desk ?? NodeDesk {}
+        first = parts.generation(store, client, desk: self.desk, memory: memory, registry: registry)
+        api = Succession(first.api)
+        delivery = Succession(first.delivery)
     }
 
     private static func type(_ kind: Kind, isProvided: Bool) -> ActivityType {
@@ -297,99 +321,10 @@ public final class IsletServer: Service {
         try await run(signals: []) { _ in }
     }
 
-    /// Serves as the main service of a process. The given signals stop it, and SIGHUP reloads the certificates.
-    package func run(signals: [UnixSignal], onListening: @escaping @Sendable (String) -> Void) async throws {
-        defer {
-            listening.end()
-            store.close()
-        }
-        let listening = listening
-        let services = parts.services(store, client) { address in
-            listening.begin(address.description)
-            onListening(address.description)
-        }
-        var all = services
-        // Only a program of its own traps SIGHUP: in another process, the signals belong to that process.
-        if !signals.isEmpty, let watch = parts.certificateWatch { all.append(HangUps(watch: watch)) }
-        all.append(LossWatch(losses: store.database.losses))
-        let group = ServiceGroup(
-            configuration: .init(
-                services: all.map { .init(service: $0) }, gracefulShutdownSignals: signals,
-                logger: parts.logger))
-        try await group.run()
-    }
-
-    /// Serves until the first element comes, or as ``run()`` does.
-    func run(until stop: AsyncStream<Void>) async throws {
-        defer { store.close() }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: parts.services(store, client) { _ in }.map { .init(service: $0) }, logger: parts.logger))
-        async let _: Void = {
-            for await _ in stop { return await group.triggerGracefulShutdown() }
-        }()
-        try await group.run()
-    }
-
     /// Address of the server, `http://host:port`, or `https://host:port` with TLS.
     ///
     /// Waits until the server listens; `nil` if the server ended before.
     public var address: String? {
         get async { await listening.address }
-    }
-
-    // MARK: - Calls of the process itself
-
-    /// Requests that the providers compute again what a person should see.
-    ///
-    /// The work runs soon, in the background, and once however often it was requested. The request is durable when the
-    /// call returns.
-    ///
-    /// - Parameters:
-    ///   - user: Id of the person.
-    ///   - app: Bundle ID of the app.
-    ///   - type: Activity type to compute. With `nil`, every type that has a provider.
-    /// - Returns: Number of types to compute; 0 for a person without a device.
-    /// - Throws: ``Failure`` for an unknown app, a type without a provider, an invalid id, or a failing database.
-    @discardableResult
-    public func refresh(_ user: String, of app: BundleID, type: String? = nil) async throws -> Int {
-        guard let settings = parts.apps.first(where: { $0.bundleID == app }) else {
-            throw Failure("there is no app \(app)")
-        }
-        if let type, !settings.providedTypes.contains(type) { throw Failure("`\(type)` has no provider") }
-        let id: UserID
-        do throws(ForeignIDError) { id = try UserID(user) } catch { throw Failure("\(error)") }
-        let command = AskRefresh(
-            app: app, users: [id], types: type.map { [$0] } ?? settings.providedTypes, pace: .prompt,
-            now: parts.time.wall())
-        do throws(StorageError) {
-            guard case .success(let reply) = try await store.commit(command) else { return 0 }
-            return reply.asked
-        } catch {
-            throw Failure("\(error)")
-        }
-    }
-
-    /// Creates a key for the HTTP API and returns its text. The key is valid until it is revoked.
-    ///
-    /// This call is the only time that the text is available, because the database keeps a hash of it.
-    ///
-    /// - Throws: ``Failure`` for an app that this server does not serve, or for a failing database.
-    public func makeKey(for app: BundleID, scope: Scope) async throws -> String {
-        guard parts.apps.contains(where: { $0.bundleID == app }) else { throw Failure("there is no app \(app)") }
-        let wanted: APIKeyRecord.Scope =
-            switch scope {
-            case .backend: .backend
-            case .device: .device
-            case .read: .read
-            }
-        var generator = SystemRandomNumberGenerator()
-        let (key, record) = APIKey.make(app: app, scope: wanted, at: parts.time.wall(), using: &generator)
-        do throws(StorageError) {
-            try await store.insertKey(record)
-        } catch {
-            throw Failure("\(error)")
-        }
-        return key.text
     }
 }

@@ -97,10 +97,12 @@ package struct Dispatcher: Service {
         // The room limits what waits in the stream: see `FlightRoom.reserveHastily`.
         let (claims, continuation) = AsyncStream.makeStream(of: Claimed.self)
         store.claimAtOnce(from: { claimAtOnce(continuation) })
+        // Before the first look, which finds what was due before.
+        let wakeUps = store.wakeUps
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await due in store.wakeUps { signal.raise(for: due, at: time.wall()) }
+                    for await due in wakeUps { signal.raise(for: due, at: time.wall()) }
                 }
                 group.addTask {
                     await withDiscardingTaskGroup { flights in

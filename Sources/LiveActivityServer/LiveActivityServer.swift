@@ -37,8 +37,11 @@ public struct LiveActivityServer: Service {
         /// The descriptor of a socket that was bound elsewhere, served instead of `host` and `port`. It outlives the
         /// process.
         package var socket: CInt?
-        /// The desk of the node's listeners, through which requests come. `nil`: the server listens itself.
+        /// The desk of listeners that outlive the server, through which requests come. `nil`: the server listens
+        /// itself.
         package var desk: NodeDesk?
+        /// State that outlives the server; `nil`: there is none yet.
+        package var memory: ServerMemory?
         /// Returns the servers that share the database, the owner first. Empty if there is one server.
         package var nodes: @Sendable () -> NodeList = { NodeList(nodes: []) }
         /// The certificate for TLS. `nil`: the server speaks HTTP/1.1 without encryption.
@@ -98,7 +101,7 @@ public struct LiveActivityServer: Service {
         package let cause: any Error
     }
 
-    /// Hummingbird's application, for its test framework only. `run` serves the same responder through ``Front``.
+    /// Hummingbird's application, for its test framework only. `run` serves the same responder through listeners.
     package let application: Application<Responder>
     /// The upkeep of keys and their uses. Must run beside the server.
     package let upkeep: CallerUpkeep
@@ -108,15 +111,11 @@ public struct LiveActivityServer: Service {
     package let alertWatch: AlertWatch
     /// The relay that passes events to their readers. Must run beside the server, and stop before it.
     package let relay: EventRelayService
-    private let listening: Listening
-
-    /// The way in which requests come.
-    private enum Listening {
-        /// On listeners of the server's own. The second is for monitoring, if it is configured.
-        case itself(Front, watchers: Front?)
-        /// Through the listeners of a node.
-        case desk(NodeDesk, NodeDesk.Seat, stopTimeout: Duration)
-    }
+    private let desk: NodeDesk
+    private let seat: NodeDesk.Seat
+    private let stopTimeout: Duration
+    /// Listeners of the server's own; `nil`: others bring the requests to the desk.
+    private let listeners: NodeListeners?
 
     /// - Parameters:
     ///   - dice: Returns 64 unpredictable random bits at each call, for keys of new devices and for credentials.
@@ -127,19 +126,14 @@ public struct LiveActivityServer: Service {
     ) {
         let limits = configuration.limits
         let people = People(configuration.people)
-        let keyUses = KeyUses()
+        let memory = configuration.memory ?? ServerMemory(limits)
+        let keyUses = memory.keyUses
         upkeep = CallerUpkeep(store: store, uses: keyUses, keySets: people.keySets, time: time, logger: logger)
         let figures = Figures()
         sampler = FigureSampler(
             figures: figures, registry: configuration.metrics?.registry, store: store, delivery: configuration.delivery,
             time: time, clock: ContinuousClock())
-        var readerLimits = EventRelay.Limits()
-        readerLimits.readers = limits.eventStreams
-        readerLimits.readersOfApp = limits.eventStreamsOfApp
-        readerLimits.buffered = limits.unreadEvents
-        let readers = EventReaders(readerLimits)
-        relay = EventRelayService(
-            readers: readers, store: store, interval: limits.eventBeat, clock: ContinuousClock(), logger: logger)
+        relay = memory.relay(store, limits, logger)
         var metrics = configuration.metrics
         metrics?.listensApart = configuration.metricsListener != nil
         let services = Services(
@@ -151,71 +145,61 @@ public struct LiveActivityServer: Service {
             streams: Places(maximum: limits.streams),
             webhooks: Dictionary(
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
-            events: readers, admission: Admission(limits), people: people, keyUses: keyUses,
+            events: memory.readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, nodes: configuration.nodes, figures: figures,
             traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials,
             census: Census(freshness: Census.interval),
             metricsPage: SharedReading(freshness: HealthCalls.pageFreshness),
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,
             console: configuration.console
-                ? Console(simulator: configuration.simulator, version: configuration.version) : nil)
+                ? Console(
+                    desk: memory.console, simulator: configuration.simulator, version: configuration.version) : nil)
         alertWatch = AlertWatch(services: services, clock: ContinuousClock())
         let responder = Responder(services: services)
         application = Application(responder: responder, logger: logger)
-        func channel(_ responder: Responder) -> FrontChannel {
-            FrontChannel(
-                certificates: configuration.certificates, limits: limits, logger: logger,
-                responder: responder.answering(time))
-        }
         let watching = Responder(services: services, door: .watchers)
+        seat = NodeDesk.Seat(
+            api: { try await responder.respond(to: $0, from: $1) },
+            watchers: { try await watching.respond(to: $0, from: $1) })
+        stopTimeout = limits.stopTimeout
         if let desk = configuration.desk {
-            let seat = NodeDesk.Seat(
-                api: { try await responder.respond(to: $0, from: $1) },
-                watchers: { try await watching.respond(to: $0, from: $1) })
-            listening = .desk(desk, seat, stopTimeout: limits.stopTimeout)
+            self.desk = desk
+            listeners = nil
             return
         }
-        let front = Front(
-            channel: channel(responder), host: configuration.host, port: configuration.port,
-            socket: configuration.socket, limits: limits, logger: logger, onListening: onListening)
-        let watchers = configuration.metricsListener.map { listener in
-            var limits = limits
-            limits.connections = limits.metricsConnections
-            return Front(
-                channel: channel(watching), host: listener.host,
-                port: listener.port, socket: nil, limits: limits, logger: logger, onListening: listener.onListening)
-        }
-        listening = .itself(front, watchers: watchers)
+        desk = NodeDesk {}
+        listeners = NodeListeners(
+            configuration, servesMetrics: configuration.metrics?.isServed ?? false, desk: desk, time: time,
+            logger: logger, onListening: onListening)
     }
 
+    /// Answers requests from now on, in place of a server that did before at the same desk.
+    package func takeSeat() { desk.open(seat) }
+
     /// Serves until its service group shuts down gracefully.
+    ///
+    /// With a desk of the configuration, it answers from ``takeSeat()`` on.
     ///
     /// It then accepts no more connections, but finishes requests that are being answered or are on their way.
     ///
     /// - Throws: An error if a port cannot be bound.
     public func run() async throws {
-        let front: Front
-        let watchersFront: Front
-        switch listening {
-        case .desk(let desk, let seat, let stopTimeout):
-            return await Self.serve(seat, at: desk, stopTimeout)
-        case .itself(let only, nil): return try await only.run()
-        case .itself(let api, let watchers?): (front, watchersFront) = (api, watchers)
+        guard let listeners else {
+            // Cancelled: nobody is left to be answered.
+            try? await gracefulShutdown()
+            return await leaveSeat()
         }
+        takeSeat()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await front.run() }
-            group.addTask { try await NamedFront(setting: "metrics.listen", front: watchersFront).run() }
+            for listener in listeners.all { group.addTask { try await listener.run() } }
             try await group.waitForAll()
         }
     }
 
-    /// Answers the requests of a node until graceful shutdown, and then those that were begun.
-    private static func serve(_ seat: NodeDesk.Seat, at desk: NodeDesk, _ stopTimeout: Duration) async {
-        desk.open(seat)
-        // Cancelled: nobody is left to be answered.
-        try? await gracefulShutdown()
+    /// Answers the requests that were begun, and no others.
+    private func leaveSeat() async {
         await withTaskGroup { group in
-            group.addTask { await desk.close() }
+            group.addTask { await desk.close(seat) }
             group.addTask { try? await ContinuousClock().sleep(for: stopTimeout) }
             await group.next()
             group.cancelAll()

@@ -42,8 +42,8 @@ extension SQLStore {
             after = try await write(rank: .prune) { sql in try Self.pullBack(activitiesAfter: begin, at: now, sql) }
         }
         timesAhead.withLock { $0 = newest }
-        wakeContinuation.announce(.distantPast)
-        refreshContinuation.yield()
+        workSubscribers.wake { $0.announce(.distantPast) }
+        refreshSubscribers.wake()
     }
 
     /// Processes up to 1,000 activities. An ended activity without a later wake-up has nothing that was postponed.

@@ -8,12 +8,12 @@ import Synchronization
 /// One thread writes, and everything that waits becomes one transaction. A commit is as durable as the database makes
 /// it when `commit` returns.
 package final class SQLStore: WorkStore, RefreshStore, ChannelStore, Sendable {
-    package let wakeUps: AsyncStream<UnixTime>
-    package let refreshWakeUps: AsyncStream<Void>
-    package let channelWakeUps: AsyncStream<Void>
     package let database: any SQLDatabase
     let queue: WriterQueue
-    let eventSubscribers = EventSubscribers()
+    let workSubscribers = Subscribers<UnixTime>()
+    let refreshSubscribers = Subscribers<Void>()
+    private let channelSubscribers = Subscribers<Void>()
+    let eventSubscribers = Subscribers<Void>()
     let counters: StoreCounters
     /// The sealer of tokens, or `nil` if this store does not handle tokens.
     let sealer: TokenSealer?
@@ -24,9 +24,6 @@ package final class SQLStore: WorkStore, RefreshStore, ChannelStore, Sendable {
     let timesAhead = Mutex<Int64>(0)
     /// The positions of pruning in the rows of apps that exceed their share.
     let walks = Mutex(Pruning.Walks())
-    let wakeContinuation: AsyncStream<UnixTime>.Continuation
-    let refreshContinuation: AsyncStream<Void>.Continuation
-    let channelContinuation: AsyncStream<Void>.Continuation
 
     /// Creates the store on a database whose tables are those of this version.
     ///
@@ -50,21 +47,13 @@ package final class SQLStore: WorkStore, RefreshStore, ChannelStore, Sendable {
             database.close()
             throw error
         }
-        let (stream, continuation) = AsyncStream.wakeUps()
-        wakeUps = stream
-        wakeContinuation = continuation
-        let (refreshes, refreshDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        refreshWakeUps = refreshes
-        refreshContinuation = refreshDue
-        let (channels, channelDue) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        channelWakeUps = channels
-        channelContinuation = channelDue
-        let subscribers = eventSubscribers
         readers = ReaderQueue(database)
         queue = WriterQueue(
-            database, counters, sealer, faultPoints: faultPoints, onWorkDue: { continuation.announce($0) },
-            onRefreshDue: { refreshDue.yield() }, onChannelDue: { channelDue.yield() }, onEvents: { subscribers.wake() }
-        )
+            database, counters, sealer, faultPoints: faultPoints,
+            onWorkDue: { [workSubscribers] time in workSubscribers.wake { $0.announce(time) } },
+            onRefreshDue: { [refreshSubscribers] in refreshSubscribers.wake() },
+            onChannelDue: { [channelSubscribers] in channelSubscribers.wake() },
+            onEvents: { [eventSubscribers] in eventSubscribers.wake() })
     }
 
     /// Loads the keys of the database and checks them against the ring. A serving process also adopts the ring's first
@@ -115,12 +104,16 @@ package final class SQLStore: WorkStore, RefreshStore, ChannelStore, Sendable {
     /// Writes the waiting commands and closes the database.
     package func close() {
         queue.close()
-        wakeContinuation.finish()
-        refreshContinuation.finish()
-        channelContinuation.finish()
+        workSubscribers.finish()
+        refreshSubscribers.finish()
+        channelSubscribers.finish()
         eventSubscribers.finish()
         database.close()
     }
+
+    package var wakeUps: AsyncStream<UnixTime> { workSubscribers.stream() }
+    package var refreshWakeUps: AsyncStream<Void> { refreshSubscribers.stream() }
+    package var channelWakeUps: AsyncStream<Void> { channelSubscribers.stream() }
 
     package func commit<C: Command>(_ command: C) async throws(StorageError) -> Result<C.Reply, Refusal> {
         let queue = self.queue

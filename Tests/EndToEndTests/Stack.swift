@@ -189,7 +189,8 @@ struct Stack: Sendable {
             guard let type = settings.types[name] else { continue }
             parts.providers.append(.init(app: settings.bundleID, type: type, ask: ask))
         }
-        let services = parts.services(store, client) { await onListening($0.description) }
+        let server = IsletServer(parts: parts, store: store, client: client)
+        let services = server.services { await onListening($0.description) }
         return ServiceGroup(configuration: .init(services: services.map { .init(service: $0) }, logger: logger))
     }
 

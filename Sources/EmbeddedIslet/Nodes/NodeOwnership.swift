@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import LiveActivityServer
     import Logging
     import NIOPosix
     import ServiceLifecycle
@@ -10,9 +11,10 @@
             case resign
         }
 
-        let parts: ServerParts
+        let configuration: NodeConfiguration
         let database: DatabaseLocation
         let node: DatabaseNode
+        let desk: NodeDesk
         let commands: AsyncStream<Command>
         let role: NodeRole
         /// Threads for waiting on the database.
@@ -62,9 +64,10 @@
         /// - Returns: `false` if it was not opened.
         private func own(until resignations: AsyncStream<Void>) async throws -> Bool {
             let server: IsletServer
+            let changes = configuration.changes
             do {
-                server = try await threads.runIfActive { [parts, database, node] in
-                    try IsletServer(parts: parts, database: database, node: node)
+                server = try await threads.runIfActive { [configuration, database, node, desk] in
+                    try IsletServer(parts: configuration.parts, database: database, node: node, desk: desk)
                 }
             } catch {
                 logger.notice("the database is not taken over", metadata: ["reason": "\(error)"])
@@ -72,6 +75,9 @@
             }
             logger.notice("this node owns the database")
             role.change { $0.opened() }
+            defer { configuration.closed() }
+            // A change that came while the database was opened.
+            async let _: Void = configuration.opened(server, after: changes)
             try await server.run(until: resignations)
             return true
         }

@@ -48,8 +48,12 @@
         /// Difference of clocks, in seconds, from which a node does not start.
         private static let maximumSkew = 10.0
 
-        /// Serves as the main service of a process. The given signals stop it, and SIGHUP reloads the certificates.
-        package func run(signals: [UnixSignal], onListening: @escaping @Sendable (String) -> Void) async throws {
+        /// Serves as the main service of a process. The given signals stop it.
+        ///
+        /// SIGHUP reloads the certificates, and the configuration if there is a reload.
+        package func run(
+            signals: [UnixSignal], reload: Reload? = nil, onListening: @escaping @Sendable (String) -> Void
+        ) async throws {
             let me = NodeSighting(
                 number: .random(in: 1 ... .max), address: settings.address, version: parts.version,
                 secret: String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -64,25 +68,28 @@
             threads.start()
             let node = DatabaseNode(number: me.number)
             var serving = parts
-            serving.companions = []
-            serving.desk = desk
             let seen = NodesLastSeen()
             serving.nodes = { seen.list }
+            let configuration = NodeConfiguration(serving)
             let ownership = NodeOwnership(
-                parts: serving, database: .postgres(url: url), node: node, commands: commands.stream,
-                role: role, threads: threads, logger: parts.logger, look: { looks.continuation.yield() })
+                configuration: configuration, database: .postgres(url: url), node: node, desk: desk,
+                commands: commands.stream, role: role, threads: threads, logger: parts.logger,
+                look: { looks.continuation.yield() })
             let membership = NodeMembership(
                 me: me, url: url, memory: node.memory, seen: seen, desk: desk, looks: looks.stream, tls: trust,
                 role: role, threads: threads, logger: parts.logger,
                 command: { commands.continuation.yield($0) })
             let listeners = NodeListeners(
-                parts.listening, peers: (settings.host, settings.port), secret: me.secret, servesMetrics: parts.metrics,
-                desk: desk,
-                time: parts.time, logger: parts.logger, onListening: { onListening($0.description) })
-            var services: [any Service] = parts.companions + [membership, listeners.peers, listeners.api]
-            if let watchers = listeners.watchers { services.append(watchers) }
+                parts.listening, peers: (settings.host, settings.port, me.secret), servesMetrics: parts.metrics,
+                desk: desk, time: parts.time, logger: parts.logger, onListening: { onListening($0.description) })
+            var services: [any Service] = parts.companions + [membership] + listeners.all
             if let watch = parts.certificateWatch { services.append(watch) }
-            if !signals.isEmpty, let watch = parts.certificateWatch { services.append(HangUps(watch: watch)) }
+            if !signals.isEmpty {
+                services.append(
+                    HangUps(
+                        watch: parts.certificateWatch, logger: parts.logger, reload: reload,
+                        parts: { configuration.parts }, change: configuration.change, note: configuration.note))
+            }
             // Stops first: the listeners pass what comes meanwhile on to the next owner.
             services.append(ownership)
             let group = ServiceGroup(
@@ -120,6 +127,63 @@
         }
 
         func take(_ nodes: NodesSeen) { seen.withLock { $0 = (nodes, .now) } }
+    }
+
+    /// The configuration of this node, whether it owns the database or not.
+    final class NodeConfiguration: Sendable {
+        private struct State {
+            var parts: ServerParts
+            var changes = 0
+            var isRefused = false
+            /// Server of this node while it owns the database.
+            var server: IsletServer?
+        }
+
+        private let state: Mutex<State>
+
+        init(_ parts: ServerParts) {
+            state = Mutex(State(parts: parts))
+        }
+
+        var parts: ServerParts { state.withLock(\.parts) }
+        /// Number of changes so far.
+        var changes: Int { state.withLock(\.changes) }
+
+        /// Goes on with a changed configuration, now if this node owns the database, else when it does.
+        ///
+        /// - Throws: `APNSClientError` for an invalid route. Then nothing has changed.
+        func change(to parts: ServerParts) async throws {
+            _ = try parts.makeClient()
+            let server = state.withLock { state in
+                state.parts = parts
+                state.changes += 1
+                return state.server
+            }
+            try await server?.change(to: parts)
+        }
+
+        /// Notes the server that has opened the database, and brings it to the changes since.
+        ///
+        /// - Parameter changes: Number of changes that the server was made with.
+        func opened(_ server: IsletServer, after changes: Int) async throws {
+            let (missed, isRefused) = state.withLock { state in
+                state.server = server
+                return (state.changes == changes ? nil : state.parts, state.isRefused)
+            }
+            server.note(isRefused: isRefused)
+            if let missed { try await server.change(to: missed) }
+        }
+
+        /// Notes whether the last configuration was refused.
+        func note(isRefused: Bool) {
+            let server = state.withLock { state in
+                state.isRefused = isRefused
+                return state.server
+            }
+            server?.note(isRefused: isRefused)
+        }
+
+        func closed() { state.withLock { $0.server = nil } }
     }
 
     /// The role of this node, which its services share.

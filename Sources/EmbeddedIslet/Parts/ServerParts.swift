@@ -100,8 +100,6 @@ package struct ServerParts: Sendable {
     package var metricsListener: LiveActivityServer.MetricsListener?
     /// `true` if `/` is the console.
     package var console = true
-    /// Desk of a node's listeners; `nil`: the server listens itself.
-    package var desk: NodeDesk?
     /// Returns 64 unpredictable random bits at each call.
     package var dice: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
     /// Returns the servers that share the database.
@@ -130,6 +128,7 @@ package struct ServerParts: Sendable {
     /// Clocks of the machine. The server's corrected clock and the client both derive from them.
     private let machine: TimeSource
     private let clock: ReferenceClock
+    private let startedAt: UnixTime
     /// Destination of spans; `nil`: there are no spans.
     package var traces: Traces?
     /// Services that run beside the server. They start before it and stop after it.
@@ -149,6 +148,7 @@ package struct ServerParts: Sendable {
         self.machine = machine
         self.logger = logger
         clock = ReferenceClock(wall: machine.wall, elapsed: machine.monotonic)
+        startedAt = machine.wall()
     }
 
     /// Time that the server writes and decides by.
@@ -180,7 +180,6 @@ package struct ServerParts: Sendable {
         listening.host = host
         listening.port = port
         listening.socket = socket
-        listening.desk = desk
         listening.nodes = nodes
         listening.certificates = certificates
         listening.limits = limits
@@ -188,14 +187,15 @@ package struct ServerParts: Sendable {
         return listening
     }
 
-    /// Returns the services in the order in which they start.
+    /// Creates the services of this configuration.
     ///
-    /// They stop in reverse order: first no more requests, then no more claims, then no more connections.
-    package func services(
-        _ store: SQLStore, _ client: APNSClient,
-        onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
-    ) -> [any Service] {
-        let registry = MetricsRegistry()
+    /// - Parameters:
+    ///   - desk: Desk of the listeners, which outlive the configuration.
+    ///   - memory: State that outlives the configuration.
+    ///   - registry: Metrics, which outlive it too.
+    func generation(
+        _ store: SQLStore, _ client: APNSClient, desk: NodeDesk, memory: ServerMemory, registry: MetricsRegistry
+    ) -> Generation {
         let time = time
         let node = Int64(bitPattern: dice())
         let question = TimeQuestion(to: client, asksTheTime ? routes.first : nil, time, dice)
@@ -204,25 +204,9 @@ package struct ServerParts: Sendable {
             faultPoints: faultPoints, metrics: DeliveryMetrics(factory: registry), traces: traces, logger: logger,
             beforeClaim: { [clock] in if clock.doubts() { await question.ask() } },
             mayClaimAtOnce: { [clock] in !clock.isInDoubt })
-        var serving = listening
-        serving.credentialIdleLimit = credentialIdleLimit
         let connections = ProviderConnections()
-        serving.people = people.mapValues { $0.settings(connections) }
-        serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
-        serving.console = console
-        serving.simulator = simulator
-        serving.trials = trials
-        serving.version = version
-        serving.traces = traces
-        let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
-        serving.delivery = DeliverySources(routes: { dispatcher.troubledRoutes }, connections: readings)
-        var sources = MetricsSources(
-            registry: registry, version: version, startedAt: time.wall(), connections: readings)
-        sources.isServed = metrics
-        sources.needsKey = metricsNeedKey
-        serving.metrics = sources
-        let server = LiveActivityServer(
-            configuration: serving, store: store, time: time, dice: dice, logger: logger, onListening: onListening)
+        let server = server(
+            store, client, connections, desk, memory, registry, troubled: { dispatcher.troubledRoutes })
         let cleanUp = CleanUp(store: store, apps: apps, limits: keep, logger: logger)
         // Pruning waits until APNs has said the time: by a clock that is ahead, everything is old enough to erase.
         let pruner = Pruner(
@@ -232,12 +216,8 @@ package struct ServerParts: Sendable {
                 return clock.hasHeard || !question.isPossible
             },
             prune: { now throws(StorageError) in try await cleanUp.page(at: now) })
-        var services = companions + [CancellableService(run: client.run)]
-        var all = providers
-        services.append(connections)
-        all += asked(connections)
-        services.append(pruner)
         var timed: [any Service] = [dispatcher]
+        let all = providers + asked(connections)
         if !all.isEmpty {
             timed.append(
                 RefreshService(
@@ -250,14 +230,39 @@ package struct ServerParts: Sendable {
             store: store, endpoints: told(connections), time: time, dice: dice, limits: webhookLimits,
             metrics: WebhookMetrics(factory: registry), logger: logger)
         if !webhooks.isEmpty { timed.append(webhookService) }
-        services.append(TimeAsked(before: timed, question) { await webhookService.makeKnown() })
-        // A node's listeners have the certificates, and answer calls while the server that stops finishes its pushes.
-        if desk != nil {
-            return [server.upkeep, server, server.relay] + services + [server.sampler, server.alertWatch]
-        }
-        if let certificateWatch { services.append(certificateWatch) }
-        // Event streams must end first, because the server waits for them when it stops.
-        return services + [server.upkeep, server, server.sampler, server.alertWatch, server.relay]
+        return Generation(
+            server: server,
+            delivery: [
+                CancellableService(run: client.run), connections, pruner,
+                TimeAsked(before: timed, question) { await webhookService.makeKnown() },
+            ], logger: logger)
+    }
+
+    /// Creates the HTTP API.
+    private func server(
+        _ store: SQLStore, _ client: APNSClient, _ connections: ProviderConnections, _ desk: NodeDesk,
+        _ memory: ServerMemory, _ registry: MetricsRegistry,
+        troubled: @escaping @Sendable () -> [PushRoute: CircuitBoard.Status]
+    ) -> LiveActivityServer {
+        var serving = listening
+        serving.desk = desk
+        serving.memory = memory
+        serving.credentialIdleLimit = credentialIdleLimit
+        serving.people = people.mapValues { $0.settings(connections) }
+        serving.webhooks = webhooks.map { ToldWebhook(key: $0.key, origin: $0.target.origin, kinds: $0.kinds) }
+        serving.console = console
+        serving.simulator = simulator
+        serving.trials = trials
+        serving.version = version
+        serving.traces = traces
+        let readings = { @Sendable [routes] in ConnectionReading.readings(of: client, routes) }
+        serving.delivery = DeliverySources(routes: troubled, connections: readings)
+        var sources = MetricsSources(
+            registry: registry, version: version, startedAt: startedAt, connections: readings)
+        sources.isServed = metrics
+        sources.needsKey = metricsNeedKey
+        serving.metrics = sources
+        return LiveActivityServer(configuration: serving, store: store, time: time, dice: dice, logger: logger)
     }
 
     /// Returns the loop of broadcast channels.

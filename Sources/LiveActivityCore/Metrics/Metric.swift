@@ -25,6 +25,7 @@ package enum Metric: String, Sendable, CaseIterable {
 
     case channelCalls = "islet_channel_calls_total"
     case channelsInUse = "islet_channels_in_use"
+    case configurationRefused = "islet_configuration_refused"
     case channelQueueAge = "islet_channel_queue_age_seconds"
 
     case refreshes = "islet_refreshes_total"
@@ -88,7 +89,7 @@ package enum Metric: String, Sendable, CaseIterable {
             .webhookBehind, .webhookDead, .webhookOff, .eventStreams, .storeWaiting, .storeWriting, .apnsConnections,
             .apnsStreams,
             .apnsStreamLimit, .apnsQueued, .apnsClockSkew, .apnsTrouble, .alertsFiring, .buildInfo, .residentBytes,
-            .openFiles, .startTime, .channelsInUse, .channelQueueAge:
+            .openFiles, .startTime, .channelsInUse, .channelQueueAge, .configurationRefused:
             .gauge
         }
     }
@@ -119,8 +120,9 @@ package enum Metric: String, Sendable, CaseIterable {
         case .httpRequests: ["route", "method", "status"]
         case .httpRequestSeconds: ["route"]
         case .buildInfo: ["version"]
-        case .flightsOpen, .pushesInFlight, .queueAge, .startsOpen, .eventStreams, .storeCommits, .storeGroupSize,
-            .storeCommitSeconds, .storeWaiting, .storeStatements, .storeRowsWritten, .storeBytesWritten,
+        case .configurationRefused, .flightsOpen, .pushesInFlight, .queueAge, .startsOpen, .eventStreams, .storeCommits,
+            .storeGroupSize, .storeCommitSeconds, .storeWaiting, .storeStatements, .storeRowsWritten,
+            .storeBytesWritten,
             .storeDamagedRows, .storeWriting, .residentBytes, .cpuSeconds, .openFiles, .startTime, .channelQueueAge:
             []
         }
@@ -166,6 +168,7 @@ package enum Metric: String, Sendable, CaseIterable {
         case .startsOpen: "Starts whose cards no phone has reported; at most 100000 are counted."
         case .devices: "Known devices, including those that are signed out."
         case .channelCalls: "Calls about broadcast channels, by kind and outcome."
+        case .configurationRefused: "1 while an older configuration goes on because the last reload was refused."
         case .channelsInUse: "Broadcast channels that APNs has of an app, by its last list."
         case .channelQueueAge: "Time that the earliest due work on a channel has waited; 0 when nothing is due."
         case .refreshes: "Computations of what one person should see, by outcome."

@@ -79,10 +79,12 @@ package struct ChannelService: Service {
 
     /// Runs until the service stops. The next process finishes what is under way.
     package func run() async throws {
+        // Before the first look, which finds what was due before.
+        let wakeUps = store.channelWakeUps
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await _ in store.channelWakeUps { signal.raise() }
+                    for await _ in wakeUps { signal.raise() }
                 }
                 await claimUntilStopped(&group)
                 group.cancelAll()

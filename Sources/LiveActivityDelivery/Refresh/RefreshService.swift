@@ -82,10 +82,12 @@ package struct RefreshService: Service {
 
     /// Runs until the service stops. The next process computes what is unfinished.
     package func run() async throws {
+        // Before the first look, which finds what was due before.
+        let wakeUps = store.refreshWakeUps
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await _ in store.refreshWakeUps { signal.raise() }
+                    for await _ in wakeUps { signal.raise() }
                 }
                 await claimUntilStopped(&group)
                 group.cancelAll()

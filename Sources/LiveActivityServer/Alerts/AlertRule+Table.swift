@@ -8,7 +8,7 @@ extension AlertRule {
     static let all: [AlertRule] = [
         errorRate, tokensDie, tooManyRequests, halted, late, routeDown, standsStill, storeFails, storeHangs,
         contradicted, startsAbsent, channelsRefused, channelsRunOut, channelsStandStill, webhookOff, webhookGaveUp,
-        clockWrong,
+        clockWrong, configurationRefused,
     ]
 
     /// Time between two evaluations.
@@ -158,6 +158,11 @@ extension AlertRule {
         lasts: .seconds(120), severity: .page, summary: "Work on broadcast channels that is due is not claimed",
         meaning: "The channel loop has stopped, or the store cannot keep up: check islet_store_commit_seconds and the "
             + "log.")
+
+    private static let configurationRefused = AlertRule(
+        name: "IsletConfigurationRefused", expression: .above(.latest(AlertSelector(.configurationRefused)), 0),
+        severity: .ticket, summary: "A changed configuration was refused, and the old one goes on",
+        meaning: "islet config check says where the fault is: mend it, and reload again. Until then a restart fails.")
 
     private static let webhookOff = AlertRule(
         name: "IsletWebhookOff", expression: .above(.latest(AlertSelector(.webhookOff)), 0), severity: .ticket,

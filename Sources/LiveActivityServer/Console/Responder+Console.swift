@@ -315,7 +315,7 @@ extension Responder {
 
 /// The console's own resources.
 struct Console: Sendable {
-    let desk = ConsoleDesk()
+    let desk: ConsoleDesk
     /// The places of live pages.
     let places = Places(maximum: 64)
     /// The places of callers who are signing in.

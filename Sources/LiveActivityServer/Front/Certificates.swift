@@ -50,7 +50,8 @@ package final class Certificates: Sendable {
         let expiresAt: UnixTime
     }
 
-    private let files: CertificateFiles
+    /// The files that the certificate is read from.
+    package let files: CertificateFiles
     private let loaded: Mutex<Loaded>
 
     package init(_ files: CertificateFiles) throws(CertificateProblem) {
@@ -58,8 +59,6 @@ package final class Certificates: Sendable {
         loaded = Mutex(try Self.load(files))
     }
 
-    /// Path of the certificate chain in PEM form.
-    package var chainFile: String { files.certificate }
     var context: NIOSSLContext { loaded.withLock(\.context) }
     /// Expiration of the first certificate in the chain.
     package var expiresAt: UnixTime { loaded.withLock(\.expiresAt) }

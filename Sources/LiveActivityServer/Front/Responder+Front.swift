@@ -7,11 +7,6 @@ extension Responder {
     /// An error that occurs if an answer was not written to its end.
     private struct BrokenOff: Error {}
 
-    /// Returns the function that answers the requests of a connection.
-    func answering(_ time: TimeSource) -> HTTPChannelHandler.Responder {
-        Self.writing(time) { request, address in Answered(try await respond(to: request, from: address)) }
-    }
-
     /// Returns the function that writes what `answer` returns.
     static func writing(
         _ time: TimeSource, _ answer: @escaping @Sendable (Request, String) async throws -> Answered

@@ -25,6 +25,11 @@ package final class MetricsRegistry: MetricsFactory, Sendable {
         }
     }
 
+    /// Shows whether the last change of the configuration was refused.
+    package func note(configurationIsRefused: Bool) {
+        makeMeter(label: Metric.configurationRefused.name, dimensions: []).set(configurationIsRefused ? Int64(1) : 0)
+    }
+
     // MARK: - MetricsFactory
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {

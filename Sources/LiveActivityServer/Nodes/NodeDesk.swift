@@ -20,16 +20,23 @@ package struct NodePeer: Sendable {
     }
 }
 
-/// The desk where a node's listeners learn who answers a request: this process, if it owns the database, else the
-/// owner.
+/// The desk where the listeners learn who answers a request: this process, if it owns the database, else the owner.
+///
+/// The listeners stay when the answers change, so that no connection is lost: with another owner, and with a changed
+/// configuration.
 package final class NodeDesk: Sendable {
     /// Returns the answer to a request from an address, as `AddressRoom` names it.
     typealias Local = @Sendable (Request, String) async throws -> Response
 
-    /// The answers of this process while it owns the database.
-    struct Seat: Sendable {
+    /// The answers of this process while it owns the database, by one configuration.
+    final class Seat: Sendable {
         let api: Local
         let watchers: Local
+
+        init(api: @escaping Local, watchers: @escaping Local) {
+            self.api = api
+            self.watchers = watchers
+        }
     }
 
     enum Answerer: Sendable {
@@ -72,16 +79,22 @@ package final class NodeDesk: Sendable {
 
     // MARK: - The owner changes
 
-    /// This process answers from now on.
+    /// This process answers from now on, with these answers. Requests that were begun keep the answers they had.
     func open(_ seat: Seat) { change { $0.seat = seat } }
 
     /// This process no longer answers new requests, because another owns the database by now.
     package func vacate() { change { $0.seat = nil } }
 
-    /// This process no longer answers new requests. Returns when those that it answers have ended.
-    func close() async {
+    /// This process no longer answers new requests with these answers. Returns when those that it answers have ended,
+    /// and at once if others have replaced these answers.
+    func close(_ seat: Seat) async {
         let changes = changes()
-        change { $0.seat = nil }
+        var isReplaced = false
+        change { state in
+            isReplaced = state.seat.map { $0 !== seat } ?? false
+            if !isReplaced { state.seat = nil }
+        }
+        if isReplaced { return }
         guard state.withLock({ $0.open > 0 }) else { return }
         for await _ in changes where state.withLock({ $0.open == 0 }) { return }
     }

@@ -6,23 +6,22 @@ package import Logging
 import NIOCore
 package import ServiceLifecycle
 
-/// The listeners of a node. They listen as long as the node runs, whether it owns the database or not.
+/// The listeners of a process. They listen as long as it runs, whether it owns the database or not.
 package struct NodeListeners: Sendable {
     /// The API, as callers reach it.
     package let api: any Service
-    /// The API, as other nodes reach it.
-    package let peers: any Service
+    /// The API, as other nodes reach it; `nil` if there are no others.
+    package let peers: (any Service)?
     /// The listener for monitoring, if it is configured.
     package let watchers: (any Service)?
 
     /// - Parameters:
     ///   - configuration: Addresses, certificates and limits.
-    ///   - peers: Address for other nodes.
-    ///   - secret: Text that calls of other nodes contain.
-    ///   - servesMetrics: `true` if the node answers `GET /metrics`.
+    ///   - peers: Address for other nodes, and the text that their calls contain; `nil` if there are no others.
+    ///   - servesMetrics: `true` if the process answers `GET /metrics`.
     ///   - onListening: Called once the API's port is bound.
     package init(
-        _ configuration: LiveActivityServer.Configuration, peers: (host: String, port: Int), secret: String,
+        _ configuration: LiveActivityServer.Configuration, peers: (host: String, port: Int, secret: String)? = nil,
         servesMetrics: Bool, desk: NodeDesk, time: TimeSource, logger: Logger,
         onListening: @escaping @Sendable (LiveActivityServer.Address) async -> Void
     ) {
@@ -46,12 +45,14 @@ package struct NodeListeners: Sendable {
         api = front(
             configuration.host, configuration.port, socket: configuration.socket, limits, onListening: onListening,
             answer: door.answer)
-        var ofPeers = limits
-        ofPeers.connectionsPerAddress = limits.connections
-        let ofNodes = front(peers.host, peers.port, ofPeers) { request, _ in
-            try await Self.answerPeer(request, secret, desk)
+        self.peers = peers.map { peers in
+            var ofPeers = limits
+            ofPeers.connectionsPerAddress = limits.connections
+            let ofNodes = front(peers.host, peers.port, ofPeers) { request, _ in
+                try await Self.answerPeer(request, peers.secret, desk)
+            }
+            return NamedFront(setting: "nodes.listen", front: ofNodes)
         }
-        self.peers = NamedFront(setting: "nodes.listen", front: ofNodes)
         watchers = configuration.metricsListener.map { listener in
             var limits = limits
             limits.connections = limits.metricsConnections
@@ -61,6 +62,9 @@ package struct NodeListeners: Sendable {
                     listener.host, listener.port, limits, onListening: listener.onListening, answer: door.watch))
         }
     }
+
+    /// All of them, in the order in which they start.
+    package var all: [any Service] { [peers, api, watchers].compactMap { $0 } }
 
     /// Compares in a time that does not depend on where the texts differ.
     private static func isEqual(_ shown: String, _ secret: String) -> Bool {

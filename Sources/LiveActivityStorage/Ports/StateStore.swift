@@ -13,7 +13,8 @@ package protocol StateStore: Sendable {
 /// Store that announces due work, so that nobody has to poll.
 package protocol WorkStore: StateStore {
     /// Element after each commit that made work due: the time at which it is due. Several commits may cause one element
-    /// with the earliest of their times. The stream is for one consumer, whose own claims cause none.
+    /// with the earliest of their times. Claims of their reader cause none. Each read makes a stream of its own, which
+    /// begins then.
     var wakeUps: AsyncStream<UnixTime> { get }
     /// Returns the earliest times for which work waits.
     func nextWork() async throws(StorageError) -> NextWork
@@ -34,8 +35,8 @@ extension WorkStore {
 
 /// Store that announces due computations, so that nobody has to poll.
 package protocol RefreshStore: StateStore {
-    /// Element after each commit that made a computation due. Several commits may cause one element. The stream is for
-    /// one consumer.
+    /// Element after each commit that made a computation due. Several commits may cause one element. Each read makes a
+    /// stream of its own, which begins then.
     var refreshWakeUps: AsyncStream<Void> { get }
     /// Returns when a type's next computations are due: those that somebody waits for, and the others.
     func refreshTimes(of app: BundleID, _ type: String) async throws(StorageError) -> RefreshTimes
@@ -43,8 +44,8 @@ package protocol RefreshStore: StateStore {
 
 /// Store that announces due operations on broadcast channels, so that nobody has to poll.
 package protocol ChannelStore: StateStore {
-    /// Element after each commit that made an operation due, now or later. Several commits may cause one element. The
-    /// stream is for one consumer.
+    /// Element after each commit that made an operation due, now or later. Several commits may cause one element. Each
+    /// read makes a stream of its own, which begins then.
     var channelWakeUps: AsyncStream<Void> { get }
     /// Returns the earliest time at which an operation is due; `nil` if there is none.
     func nextChannelAt() async throws(StorageError) -> UnixTime?

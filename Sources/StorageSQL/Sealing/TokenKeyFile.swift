@@ -18,7 +18,7 @@ package enum TokenKeySource: Sendable {
     package static func beside(_ database: String) -> Self { .file(database + ".keys", isMade: true) }
 
     /// The place of the ring, for messages.
-    var place: String {
+    package var place: String {
         switch self {
         case .file(let path, _): path
         case .given(_, let name): "of the variable \(name)"

@@ -15,7 +15,8 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Prints the address that the server listens on. SIGTERM and SIGINT stop it gracefully: open requests are \
             answered, and pushes in flight are settled. Even if the process is killed, no acknowledged change is lost. \
-            SIGHUP reloads the certificate.
+            SIGHUP reloads the configuration and the certificate without losing a connection. A configuration that is \
+            wrong is refused, and the old one goes on; the log says so, and which changed keys need a restart.
             A socket that systemd passes (LISTEN_FDS) is served in place of `listen`: then a restart refuses no \
             connection.
             With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which you see \
@@ -43,7 +44,10 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         guard dev else {
             let settings = try file.settings()
-            return try await Self.serve(settings, Self.parts(settings)) { Output.line("islet listening on \($0)") }
+            let reload = Self.reload(from: settings) { [file] in try file.settings() }
+            return try await Self.serve(settings, Self.parts(settings), reload) {
+                Output.line("islet listening on \($0)")
+            }
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("islet-dev-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -53,34 +57,54 @@ struct Serve: AsyncParsableCommand {
         try await stage.run { settings, simulator, key in
             var parts = try Self.parts(settings)
             parts.simulator = simulator
-            try await Self.serve(settings, parts) { address in
+            try await Self.serve(settings, parts, nil) { address in
                 Output.line("islet listening on \(address)\nconsole: \(address)/#key=\(key)")
             }
         }
     }
 
-    private static func parts(_ settings: Settings) throws -> ServerParts {
-        var parts = ServerParts(
-            apps: settings.apps, routes: settings.routes, version: Islet.version, logger: try Output.logger("islet"))
-        parts.host = settings.host
-        parts.port = settings.port
-        parts.socket = try InheritedSocket.descriptor()
-        parts.certificates = settings.certificates
-        parts.limits = settings.limits
+    /// Returns the reload of a server that was started with these settings.
+    ///
+    /// - Parameter load: Loads the configuration anew.
+    private static func reload(
+        from started: Settings, _ load: @escaping @Sendable () throws -> Settings
+    ) -> Reload {
+        { parts in
+            let settings = try load()
+            apply(settings, to: &parts)
+            return settings.needingRestart(since: started)
+        }
+    }
+
+    /// Sets the parts that may change while a server runs.
+    private static func apply(_ settings: Settings, to parts: inout ServerParts) {
+        parts.apps = settings.apps
+        parts.routes = settings.routes
         parts.metrics = settings.metrics.isServed
         parts.metricsNeedKey = settings.metrics.needsKey
-        parts.metricsListener = settings.metrics.listener.map { .init(host: $0.host, port: $0.port) }
-        parts.trials = .played
         parts.console = settings.console
         parts.connections = settings.connections
         parts.keep = settings.keep
-        parts.tokenKeys = settings.tokenKeys
-        parts.needsStandby = settings.needsStandby
         parts.people = settings.people
         parts.credentialIdleLimit = settings.credentialIdleLimit
         parts.backends = settings.backends
         parts.webhooks = settings.webhooks
         parts.refreshes.perSecond = settings.refreshesPerSecond
+    }
+
+    private static func parts(_ settings: Settings) throws -> ServerParts {
+        var parts = ServerParts(
+            apps: settings.apps, routes: settings.routes, version: Islet.version, logger: try Output.logger("islet"))
+        apply(settings, to: &parts)
+        parts.host = settings.host
+        parts.port = settings.port
+        parts.socket = try InheritedSocket.descriptor()
+        parts.certificates = settings.certificates
+        parts.limits = settings.limits
+        parts.metricsListener = settings.metrics.listener.map { .init(host: $0.host, port: $0.port) }
+        parts.trials = .played
+        parts.tokenKeys = settings.tokenKeys
+        parts.needsStandby = settings.needsStandby
         if settings.certificates == nil, !settings.isLoopback, parts.socket == nil {
             parts.logger.warning(
                 "other machines reach the API over plain HTTP, so keys and tokens travel in the clear: set `tls`")
@@ -96,26 +120,26 @@ struct Serve: AsyncParsableCommand {
     }
 
     private static func serve(
-        _ nodes: NodeSettings, _ database: DatabaseLocation, _ parts: ServerParts,
+        _ nodes: NodeSettings, _ database: DatabaseLocation, _ parts: ServerParts, _ reload: Reload?,
         _ onListening: @escaping @Sendable (String) -> Void
     ) async throws {
         #if PostgreSQL
             try await NodeServer(parts: parts, database: database, settings: nodes)
-                .run(signals: [.sigterm, .sigint], onListening: onListening)
+                .run(signals: [.sigterm, .sigint], reload: reload, onListening: onListening)
         #else
             throw CommandError("this build of islet has no PostgreSQL: build it with the package trait PostgreSQL")
         #endif
     }
 
     private static func serve(
-        _ settings: Settings, _ parts: ServerParts, onListening: @escaping @Sendable (String) -> Void
+        _ settings: Settings, _ parts: ServerParts, _ reload: Reload?, onListening: @escaping @Sendable (String) -> Void
     ) async throws {
         do {
             if let nodes = settings.nodes {
-                try await serve(nodes, settings.database, parts, onListening)
+                try await serve(nodes, settings.database, parts, reload, onListening)
             } else {
                 try await IsletServer(parts: parts, database: settings.database)
-                    .run(signals: [.sigterm, .sigint], onListening: onListening)
+                    .run(signals: [.sigterm, .sigint], reload: reload, onListening: onListening)
             }
         } catch let failure as IsletServer.Failure {
             throw failure

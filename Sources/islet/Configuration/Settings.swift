@@ -49,6 +49,24 @@ struct Settings {
     /// Maximum number of people per second that each type computes in the background, without a waiting caller.
     var refreshesPerSecond: Int
 
+    /// Returns the keys whose values differ and that a running server cannot change.
+    func needingRestart(since started: Settings) -> [String] {
+        var keys: [String] = []
+        func compare<Value: Equatable>(_ key: String, _ value: (Settings) -> Value) {
+            if value(self) != value(started) { keys.append(key) }
+        }
+        compare("listen") { "\($0.host):\($0.port)" }
+        compare("tls") { $0.certificates?.files }
+        compare("limits", \.limits)
+        compare("storage", \.database)
+        compare("durability", \.needsStandby)
+        compare("tokenKeys", \.tokenKeys.place)
+        compare("nodes", \.nodes)
+        compare("metrics.listen") { $0.metrics.listener.map { "\($0.host):\($0.port)" } }
+        compare("tracing", \.tracing)
+        return keys
+    }
+
     struct Metrics {
         /// `true` if the server answers `GET /metrics`.
         var isServed: Bool
@@ -57,7 +75,7 @@ struct Settings {
         var listener: (host: String, port: Int)?
     }
 
-    struct Tracing {
+    struct Tracing: Equatable {
         /// An http or https URL.
         var endpoint: String
         var share: Double

@@ -91,6 +91,8 @@ struct AlertScenario {
             MetricFamily(.channelQueueAge, [.init([], .number((1300..<1600).contains(second) ? 40 : 0))]),
             MetricFamily(.webhookOff, [.init([Self.app, "backend"], .number(isOff ? 1 : 0))]),
             MetricFamily(.webhookDead, [.init([Self.app, "backend"], .number(isOff ? 7 : 0))]),
+            MetricFamily(
+                .configurationRefused, [.init([], .number((500..<700).contains(second) ? 1 : 0))]),
             MetricFamily(.apnsClockSkew, [.init(["production"], .number(skew))]),
         ] + phones(at: second)
     }

@@ -1,17 +1,20 @@
 import Synchronization
 
-/// The streams that are woken after a commit with events.
-final class EventSubscribers: Sendable {
+/// The streams that commits wake.
+///
+/// A stream ends with its reader's task. A further reader, such as the next configuration's, gets another stream.
+final class Subscribers<Element: Sendable>: Sendable {
     private struct State {
-        var streams: [Int: AsyncStream<Void>.Continuation] = [:]
+        var streams: [Int: AsyncStream<Element>.Continuation] = [:]
         var last = 0
         var isOver = false
     }
 
     private let state = Mutex(State())
 
-    func stream() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Returns a stream of what happens from now on.
+    func stream() -> AsyncStream<Element> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state -> Int? in
             guard !state.isOver else { return nil }
             state.last += 1
@@ -26,8 +29,8 @@ final class EventSubscribers: Sendable {
         return stream
     }
 
-    func wake() {
-        for stream in state.withLock({ Array($0.streams.values) }) { stream.yield() }
+    func wake(_ body: (AsyncStream<Element>.Continuation) -> Void) {
+        for stream in state.withLock({ Array($0.streams.values) }) { body(stream) }
     }
 
     func finish() {
@@ -37,4 +40,8 @@ final class EventSubscribers: Sendable {
         }
         for stream in streams { stream.finish() }
     }
+}
+
+extension Subscribers<Void> {
+    func wake() { wake { $0.yield() } }
 }
