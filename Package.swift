@@ -5,6 +5,10 @@ import PackageDescription
 // them errors. Also, no package can depend on one that has unsafe flags.
 let isDevelopment = Context.environment["ISLET_DEVELOPMENT"] == "1"
 
+// The commit that `islet --version` names. script/build sets it for release builds. One file in C gets it, so another
+// commit compiles only that file and the target `islet` again.
+let commit = Context.environment["ISLET_COMMIT"] ?? ""
+
 let lenient: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -139,6 +143,8 @@ let package = Package(
         .target(name: "JSONText", dependencies: ["IsletBasics"], swiftSettings: historied),
         .target(name: "APNSModel", dependencies: ["IsletBasics", "JSONText"], swiftSettings: historied),
         .target(name: "XcodeProjects", swiftSettings: settings),
+        .target(
+            name: "BuildIdentity", cSettings: commit.isEmpty ? [] : [.define("ISLET_COMMIT", to: commit)]),
         .target(
             name: "PeerIdentity",
             dependencies: [
@@ -334,8 +340,8 @@ let package = Package(
         .executableTarget(
             name: "islet",
             dependencies: [
-                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "EmbeddedIslet", "EmojiRangers",
-                "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
+                "APNSClient", "APNSModel", "APNSSimulator", "BackendCalls", "BuildIdentity", "EmbeddedIslet",
+                "EmojiRangers", "FocusTimer", "JSONText", "LiveActivityAPI", "LiveActivityCore", "LiveActivityDelivery",
                 "LiveActivityProviders", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "NextUp",
                 "OrderTracking", "OutboundHTTP", "Pager", "PostgresCluster", "StorageSQL", "StorageSQLite",
                 "XcodeProjects", lifecycle, logging,

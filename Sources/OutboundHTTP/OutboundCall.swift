@@ -89,6 +89,9 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The client was stopped, or the caller was canceled.
     case stopped
 
+    /// Nothing listens at the address.
+    package static let refused = Self.unreachable("connection refused")
+
     package var description: String {
         switch self {
         case .unknownHost: "the host name cannot be resolved"
@@ -123,7 +126,13 @@ package enum OutboundError: Error, Sendable, Equatable, CustomStringConvertible 
         case is CancellationError: return .stopped
         case let error as NIOConnectionError:
             if let reason = (error.dnsAError ?? error.dnsAAAAError) as? OutboundError { return reason }
-            return .unreachable(error.connectionErrors.first.map { "\($0.error)" } ?? "the host name has no address")
+            guard let first = error.connectionErrors.first?.error else {
+                return .unreachable("the host name has no address")
+            }
+            // The text of an `IOError` names the system call in NIO's terms.
+            guard let error = first as? IOError else { return .unreachable("\(first)") }
+            return error.errnoCode == ECONNREFUSED
+                ? .refused : .unreachable(String(cString: strerror(error.errnoCode)).lowercased())
         case ChannelError.connectTimeout: return .unreachable("the attempt timed out")
         case is PeerSecurity.WrongHost, is NIOSSLExtraError:
             return .unreachable("TLS: the certificate does not name \(url.host)")

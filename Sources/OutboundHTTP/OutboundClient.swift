@@ -7,7 +7,7 @@ import Synchronization
 /// HTTP/1.1 client for all servers other than APNs.
 ///
 /// - It connects only to addresses that it has checked.
-/// - It accepts only a certificate of the host.
+/// - It accepts only a certificate of the host, unless it was made for probes of this machine.
 /// - It follows no redirects.
 /// - It ends every call within its timeout.
 package final class OutboundClient: Sendable {
@@ -17,6 +17,7 @@ package final class OutboundClient: Sendable {
     }
 
     private let roots: NIOSSLTrustRoots
+    private let verifiesCertificates: Bool
     private let connector: OutboundConnector
     private let book = Mutex(ConnectionBook())
     private let security = Mutex(Security())
@@ -26,10 +27,14 @@ package final class OutboundClient: Sendable {
     /// - Parameters:
     ///   - roots: Trusted certificate authorities.
     ///   - connectTimeout: Maximum time for lookup, TCP and TLS.
+    ///   - verifiesCertificates: `false` to accept any certificate. Only for servers on this machine that are sent no
+    ///     secret: their certificates name another host.
     package init(
-        roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = .shared, connectTimeout: Duration = .seconds(5)
+        roots: NIOSSLTrustRoots = .default, lookUp: HostLookUp = .shared, connectTimeout: Duration = .seconds(5),
+        verifiesCertificates: Bool = true
     ) {
         self.roots = roots
+        self.verifiesCertificates = verifiesCertificates
         connector = OutboundConnector(lookUp: lookUp, limit: connectTimeout)
     }
 
@@ -115,7 +120,8 @@ package final class OutboundClient: Sendable {
         let kept = security.withLock { $0 }
         if let known = kept.name?.serving(host) ?? kept.address?.serving(host) { return known }
         do {
-            let made = try PeerSecurity(host, roots: roots, protocols: ["http/1.1"])
+            let made = try PeerSecurity(
+                host, roots: roots, protocols: ["http/1.1"], isVerified: verifiesCertificates)
             security.withLock { security in
                 switch host {
                 case .name: security.name = made

@@ -32,7 +32,7 @@ extension SocketAddress {
 }
 
 /// TLS settings of every client in the product: at least TLS 1.2, a verified certificate chain, and a certificate that
-/// names the requested host.
+/// names the requested host. A probe of this machine alone does without the last two.
 package struct PeerSecurity: Sendable {
     /// The certificate does not name the host.
     package struct WrongHost: Error {
@@ -41,24 +41,29 @@ package struct PeerSecurity: Sendable {
 
     private let context: NIOSSLContext
     private let host: PeerHost
+    private let isVerified: Bool
 
     /// Creates TLS settings for a host. This reads the trust roots, which may take a while, so keep the result.
     ///
-    /// - Parameter protocols: Protocols to offer by ALPN (RFC 7301).
+    /// - Parameters:
+    ///   - protocols: Protocols to offer by ALPN (RFC 7301).
+    ///   - isVerified: `false` to accept any certificate. Only for a server on this machine that is sent no secret.
     /// - Throws: The error of swift-nio-ssl if the trust roots cannot be used.
-    package init(_ host: PeerHost, roots: NIOSSLTrustRoots, protocols: [String]) throws {
+    package init(
+        _ host: PeerHost, roots: NIOSSLTrustRoots, protocols: [String], isVerified: Bool = true
+    ) throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = protocols
         configuration.trustRoots = roots
         switch host {
+        case _ where !isVerified: configuration.certificateVerification = .none
         case .name: configuration.certificateVerification = .fullVerification
         // swift-nio-ssl only knows the socket's address, which is another one behind a proxy. `ServerNameCheck`
         // compares the right one.
         case .address: configuration.certificateVerification = .noHostnameVerification
         }
-        context = try NIOSSLContext(configuration: configuration)
-        self.host = host
+        self.init(try NIOSSLContext(configuration: configuration), host, isVerified: isVerified)
     }
 
     /// Returns settings for another host of the same kind (name or address), with the trust roots already read.
@@ -66,14 +71,15 @@ package struct PeerSecurity: Sendable {
     /// - Returns: The settings; `nil` for a host of the other kind.
     package func serving(_ host: PeerHost) -> PeerSecurity? {
         switch (self.host, host) {
-        case (.name, .name), (.address, .address): PeerSecurity(context, host)
+        case (.name, .name), (.address, .address): PeerSecurity(context, host, isVerified: isVerified)
         case (.name, .address), (.address, .name): nil
         }
     }
 
-    private init(_ context: NIOSSLContext, _ host: PeerHost) {
+    private init(_ context: NIOSSLContext, _ host: PeerHost, isVerified: Bool) {
         self.context = context
         self.host = host
+        self.isVerified = isVerified
     }
 
     /// Adds the TLS handler, and behind it the check of the peer's certificate.
@@ -85,6 +91,6 @@ package struct PeerSecurity: Sendable {
             case .address: nil
             }
         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
-        try pipeline.addHandler(ServerNameCheck(host))
+        if isVerified { try pipeline.addHandler(ServerNameCheck(host)) }
     }
 }

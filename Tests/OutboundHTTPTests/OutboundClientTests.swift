@@ -89,6 +89,23 @@ import Testing
         }
     }
 
+    @Test func `a client for probes of this machine takes any certificate`() async throws {
+        for host in ["127.0.0.1", "localhost"] {
+            try await SecureServer.run(addresses: [], names: ["islet.example.com"]) { server in
+                let outcome = await Self.outcome(
+                    try Self.request("https://\(host):\(server.port)/"), OutboundClient(verifiesCertificates: false))
+                #expect(outcome == .success(200) && server.requests == 1)
+            }
+        }
+    }
+
+    @Test func `a port at which nothing listens refuses the connection`() async throws {
+        // tcpmux (RFC 1078), which no machine serves.
+        let outcome = await Self.outcome(try Self.request("http://127.0.0.1:1/"), OutboundClient())
+        #expect(outcome == .failure(.refused))
+        #expect(OutboundError.refused.description == "no connection: connection refused")
+    }
+
     // MARK: - Destination of a call
 
     /// Gives the test's answers and counts the questions.

@@ -55,18 +55,18 @@ enum KeyReport {
     ///
     /// - Parameter text: Text of a new key, which is shown only once.
     static func json(_ key: APIKeyRecord, at now: UnixTime, key text: String? = nil) -> String {
-        var object = object(key, now)
-        if let text { object["key"] = .string(text) }
-        return JSONValue.object(object).text
+        JSONValue.object(object(key, now, key: text)).text
     }
 
-    private static func object(_ key: APIKeyRecord, _ now: UnixTime) -> JSONObject {
+    static func object(_ key: APIKeyRecord, _ now: UnixTime, key text: String? = nil) -> JSONObject {
         func time(_ time: UnixTime?) -> JSONValue { time.map { .string($0.description) } ?? .null }
-        return [
+        var object: JSONObject = [
             "id": .string(key.id), "app": .string(key.app.text), "scope": .string(key.scope.rawValue),
             "name": key.name.map(JSONValue.string) ?? .null, "createdAt": time(key.createdAt),
             "expiresAt": time(key.expiresAt), "lastUsedAt": time(key.usedAt), "revokedAt": time(key.revokedAt),
             "standing": .string(key.standing(at: now).rawValue), "expiresSoon": .bool(isSoon(key, now)),
         ]
+        object["key"] = text.map(JSONValue.string)
+        return object
     }
 }

@@ -43,12 +43,9 @@ struct Keys: AsyncParsableCommand {
             }
             let store = try settings.database.open(for: .administration)
             defer { store.close() }
-            var generator = SystemRandomNumberGenerator()
             let now = APNSClient.liveTime.wall()
-            var (key, record) = APIKey.make(app: bundleID, scope: scope, at: now, using: &generator)
-            record.name = name
-            record.expiresAt = lifetime.map { now + $0 }
-            try await store.insertKey(record)
+            let (key, record) = try await Keys.make(
+                app: bundleID, scope: scope, name: name, lifetime: lifetime, in: store, at: now)
             Output.line(json ? KeyReport.json(record, at: now, key: key.text) : key.text)
         }
     }
@@ -130,6 +127,23 @@ struct Keys: AsyncParsableCommand {
             let erased = try await store.eraseKeys(overBefore: APNSClient.liveTime.wall() - age)
             Output.line(json ? #"{"erased":\#(erased)}"# : "\(erased) \(erased == 1 ? "key" : "keys") erased")
         }
+    }
+}
+
+extension Keys {
+    /// Makes a key and stores its record.
+    ///
+    /// - Parameter lifetime: Time for which the key is valid; `nil`: until it is revoked.
+    static func make(
+        app: BundleID, scope: APIKeyRecord.Scope, name: String?, lifetime: Duration? = nil, in store: SQLStore,
+        at now: UnixTime
+    ) async throws(StorageError) -> (key: APIKey, record: APIKeyRecord) {
+        var generator = SystemRandomNumberGenerator()
+        var (key, record) = APIKey.make(app: app, scope: scope, at: now, using: &generator)
+        record.name = name
+        record.expiresAt = lifetime.map { now + $0 }
+        try await store.insertKey(record)
+        return (key, record)
     }
 }
 

@@ -15,16 +15,18 @@ struct Simulate: AsyncParsableCommand {
         abstract: "Runs a local APNs with virtual phones.",
         discussion: """
             Writes into --directory what a server needs to use it in place of Apple: simulator-ca.pem, a provider key \
-            (.p8), and an islet.yaml to begin with, beside the contracts of its types. Prints one line of JSON with \
+            (.p8) unless there is one of an earlier run, and an islet.yaml to begin with, beside the contracts of its \
+            types. Prints one line of JSON with \
             its ports. Phones are made and acted on through the control API: \
             `curl http://127.0.0.1:PORT/v1/simulator`. It also orders faults, and makes crowds of up to a million \
             light phones for load; docs/simulator.md describes it.
             """)
 
-    @Option(help: "The port of APNs; 0 takes a free one.") var port = 2197
+    @Option(help: "The port of APNs; 0 takes a free one.") var port = SimulatorFiles.Standard.port
     @Option(help: "The port of channel management; 2195, or a free one with --port 0.") var channelPort: Int?
     @Option(help: "The port of the control API; 0 takes a free one.") var controlPort = 2198
-    @Option(help: "Where the certificate, the key and a configuration are written.") var directory = "simulator"
+    @Option(help: "Where the certificate, the key and a configuration are written.")
+    var directory = SimulatorFiles.Standard.directory
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
     @Option(help: "A file with the API key the phones report with; it may be made later.") var backendKeyFile: String?
     @Option(help: "The example app on the phones: a name from `islet demo --system`.") var system = OrderPlay.name
@@ -33,7 +35,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "Seed for tokens, ids and random faults.") var seed: UInt64 = 1
     @Option(help: "Pushes per token and minute before 429; without it, unlimited.") var tokenRate: Int?
 
-    private var managementPort: Int { channelPort ?? (port == 0 ? 0 : 2195) }
+    private var managementPort: Int { channelPort ?? (port == 0 ? 0 : SimulatorFiles.Standard.channelPort) }
 
     func validate() throws {
         let given = [("--port", port), ("--channel-port", managementPort), ("--control-port", controlPort)]
@@ -74,7 +76,7 @@ struct Simulate: AsyncParsableCommand {
     func run() async throws {
         let folder = URL(fileURLWithPath: directory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
+        let key = try SimulatorFiles.key(in: folder)
         var configuration = APNSSimulator.Configuration()
         configuration.ports = [.sandbox: port]
         configuration.managementPorts = [.sandbox: managementPort]
@@ -83,7 +85,7 @@ struct Simulate: AsyncParsableCommand {
         configuration.activityTypes = example.types.map(\.onPhones)
         configuration.seed = seed
         configuration.pushesPerTokenAndMinute = tokenRate
-        let keyPath = backendKeyFile ?? folder.appendingPathComponent("api-key").path
+        let keyPath = backendKeyFile ?? folder.appendingPathComponent(SimulatorFiles.Standard.backendKeyFile).path
         let caller = JSONCaller(backend) {
             FileManager.default.contents(atPath: keyPath).map {
                 String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -114,7 +116,7 @@ struct Simulate: AsyncParsableCommand {
             }
             try SimulatorFiles(
                 example: example, listen: backendAddress ?? "127.0.0.1:8080", app: app, startGrace: startGrace
-            ).write(addresses, key: key, p8: p8, into: folder)
+            ).write(addresses, into: folder)
             Output.line(
                 JSONValue.object([
                     "apns": .string("https://\(addresses.host):\(addresses.ports[.sandbox] ?? 0)"),

@@ -67,7 +67,7 @@ enum ConfigurationLoader {
         return examination
     }
 
-    private static func read(_ path: String) throws(ConfigurationError) -> String {
+    static func read(_ path: String) throws(ConfigurationError) -> String {
         func problem(_ text: String) -> ConfigurationError {
             ConfigurationError(file: path, pointer: "", problem: text)
         }
@@ -127,7 +127,7 @@ enum ConfigurationLoader {
     }
 
     /// Writes the values of variables into the file's values, and returns the variables' names by pointer.
-    private static func overlay(
+    static func overlay(
         _ environment: [String: String], on value: inout JSONValue
     ) throws(ConfigurationError) -> [String: String] {
         var variables: [String: String] = [:]

@@ -286,7 +286,8 @@ struct ConfigurationReport {
 
     private static func folder(of path: String) -> Substring { path[..<(path.lastIndex(of: "/") ?? path.startIndex)] }
 
-    private static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {
+    /// Warns of a `.p8` file that others may read.
+    static func warning(_ key: Settings.KeySettings, _ files: FileLook) -> [String] {
         guard case .file(let path) = key.source, let mode = files.mode(path), mode & 0o077 != 0 else { return [] }
         return [
             "\(key.place)/keyFile: others may read \(path) (mode \(Wording.mode(mode))): chmod 600, and replace the "

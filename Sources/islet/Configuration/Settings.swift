@@ -82,7 +82,9 @@ struct Settings {
     }
 
     /// `true` if only this machine can reach the HTTP API.
-    var isLoopback: Bool {
+    var isLoopback: Bool { Self.isLoopback(host) }
+
+    static func isLoopback(_ host: String) -> Bool {
         host == "::1" || host.lowercased() == "localhost"
             || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
     }

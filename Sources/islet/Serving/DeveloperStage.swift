@@ -26,7 +26,7 @@ struct DeveloperStage {
     func run(_ body: @escaping @Sendable (Settings, SimulatorControl, String) async throws -> Void) async throws {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let (key, p8) = ProviderKey.fresh(environments: [.sandbox])
+        let key = try SimulatorFiles.key(in: folder)
         var configuration = APNSSimulator.Configuration()
         configuration.ports = [.sandbox: 0]
         configuration.controlPort = 0
@@ -42,7 +42,7 @@ struct DeveloperStage {
             group.addTask { try await simulator.run() }
             let addresses = try await simulator.started
             try SimulatorFiles(example: example, listen: listen, startGrace: "2s")
-                .write(addresses, key: key, p8: p8, into: folder)
+                .write(addresses, into: folder)
             // Variables are for another server: with its storage, this one would serve that server's database.
             let settings = try ConfigurationLoader.load(
                 folder.appendingPathComponent("islet.yaml").path, environment: [:])
@@ -61,10 +61,8 @@ struct DeveloperStage {
         guard let app = BundleID(example.bundleID) else { throw CommandError("\(example.bundleID) is no bundle id") }
         let store = try settings.database.open(for: .serving, tokenKeys: settings.tokenKeys)
         defer { store.close() }
-        var dice = SystemRandomNumberGenerator()
         let now = UnixTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let (key, record) = APIKey.make(app: app, scope: .backend, at: now, using: &dice)
-        try await store.insertKey(record)
+        let (key, _) = try await Keys.make(app: app, scope: .backend, name: nil, in: store, at: now)
         guard
             FileManager.default.createFile(
                 atPath: file, contents: Data(key.text.utf8), attributes: [.posixPermissions: 0o600])

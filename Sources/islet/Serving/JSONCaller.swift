@@ -13,16 +13,20 @@ struct JSONCaller: Sendable {
         case GET, PUT, POST, DELETE
     }
 
-    private static let timeLimit = Duration.seconds(10)
     private static let maximumAnswerBytes = 8 << 20
 
     private static let shared = OutboundClient()
     private let client: OutboundClient
+    private let timeLimit: Duration
 
-    init(_ base: String, by client: OutboundClient? = nil, key: @escaping @Sendable () -> String? = { nil }) {
+    init(
+        _ base: String, by client: OutboundClient? = nil, within timeLimit: Duration = .seconds(10),
+        key: @escaping @Sendable () -> String? = { nil }
+    ) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         self.key = key
         self.client = client ?? Self.shared
+        self.timeLimit = timeLimit
     }
 
     private func answer(
@@ -30,7 +34,7 @@ struct JSONCaller: Sendable {
     ) async throws -> OutboundAnswer {
         guard let url = OutboundURL(base + path) else { throw CommandError("\(base) is no URL of a server") }
         let request = OutboundRequest(
-            HTTPMethod(rawValue: method.rawValue), url, headers, body: body, timeout: Self.timeLimit,
+            HTTPMethod(rawValue: method.rawValue), url, headers, body: body, timeout: timeLimit,
             maximumAnswerBytes: Self.maximumAnswerBytes)
         let answer = try await client.call(request)
         guard !answer.isCut else { throw OutboundError.tooLong(Self.maximumAnswerBytes) }

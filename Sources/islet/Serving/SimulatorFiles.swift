@@ -11,17 +11,52 @@ struct SimulatorFiles {
     var app: String?
     var startGrace = "15s"
 
-    /// Writes the certificate, the provider key, the contracts and an `islet.yaml`.
-    func write(_ addresses: APNSSimulator.Addresses, key: ProviderKey, p8: String, into folder: URL) throws {
-        func put(_ name: String, _ text: String, secret: Bool = false) throws {
-            let url = folder.appendingPathComponent(name)
-            try Data(text.utf8).write(to: url)
-            if secret {
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+    /// Names and ports of a simulator whose options do not say otherwise. A configuration of `islet init` has them too.
+    enum Standard {
+        static let directory = "simulator"
+        static let port = 2197
+        static let channelPort = 2195
+        /// Id of the provider key and of its team. Nobody takes it for one of Apple's.
+        static let keyID = "SIMULATOR1"
+        static let keyFile = "AuthKey_\(keyID).p8"
+        static let certificate = "simulator-ca.pem"
+        /// File of the API key that phones report with.
+        static let backendKeyFile = "api-key"
+    }
+
+    /// Returns a new provider key and the text of its `.p8` file.
+    static func freshKey() -> (key: ProviderKey, p8: String) {
+        ProviderKey.fresh(keyID: Standard.keyID, teamID: Standard.keyID, environments: [.sandbox])
+    }
+
+    /// Returns the provider key in a folder, which is made if it is missing.
+    ///
+    /// The simulator keeps it from run to run, because configurations name it.
+    static func key(in folder: URL) throws(CommandError) -> ProviderKey {
+        let file = folder.appendingPathComponent(Standard.keyFile).path
+        if let data = FileManager.default.contents(atPath: file) {
+            do throws(SimulatorError) {
+                return try ProviderKey(
+                    keyID: Standard.keyID, teamID: Standard.keyID, pem: String(decoding: data, as: UTF8.self),
+                    environments: [.sandbox])
+            } catch {
+                throw CommandError("\(file): \(error.detail): remove it, and the simulator makes another")
             }
         }
-        try put("simulator-ca.pem", addresses.caPEM)
-        try put("AuthKey_\(key.keyID).p8", p8, secret: true)
+        let (key, p8) = freshKey()
+        let permissions = [FileAttributeKey.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: file, contents: Data(p8.utf8), attributes: permissions) else {
+            throw CommandError("\(file) cannot be written")
+        }
+        return key
+    }
+
+    /// Writes the certificate, the contracts and an `islet.yaml`, beside the provider key.
+    func write(_ addresses: APNSSimulator.Addresses, into folder: URL) throws {
+        func put(_ name: String, _ text: String) throws {
+            try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+        }
+        try put(Standard.certificate, addresses.caPEM)
         try example.writeContracts(into: folder)
         let port = addresses.ports[.sandbox] ?? 0
         try put(
@@ -34,12 +69,12 @@ struct SimulatorFiles {
               - bundleID: \(app ?? example.bundleID)
                 apns:
                   sandbox:
-                    keyFile: AuthKey_\(key.keyID).p8
-                    keyID: "\(key.keyID)"
-                    teamID: "\(key.teamID)"
+                    keyFile: \(Standard.keyFile)
+                    keyID: \(Standard.keyID)
+                    teamID: \(Standard.keyID)
                     endpoint: https://\(addresses.host):\(port)
                     channelEndpoint: https://\(addresses.host):\(addresses.managementPorts[.sandbox] ?? 0)
-                    trustRoots: simulator-ca.pem
+                    trustRoots: \(Standard.certificate)
             \(example.configuration(startGrace: startGrace))
 
             """)

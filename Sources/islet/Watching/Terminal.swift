@@ -8,9 +8,12 @@ import Foundation
     import Darwin
 #endif
 
-/// The terminal behind standard output.
+/// The terminal behind standard output, and the one behind standard input.
 enum Terminal {
     static var isThere: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// `true` if a person can answer on standard input.
+    static var canAnswer: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Columns and rows; `nil` if the terminal does not report them.
     static var size: (columns: Int, rows: Int)? {

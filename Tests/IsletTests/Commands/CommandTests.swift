@@ -88,6 +88,15 @@ import Testing
     private static let names = Systems.names.joined(separator: ", ")
 
     @Test(arguments: [
+        (
+            ["init"],
+            [
+                "--config", "--bundle-id", "--key-file", "--key-id", "--team-id", "--environment", "--simulator",
+                "--attributes-type", "--type", "--start-alert", "--start-alert-body", "--app-only", "--listen",
+                "--storage", "--json",
+            ]
+        ),
+        (["health"], ["--config", "--server", "--live", "--timeout", "--json"]),
         (["serve"], ["--config"]), (["demo"], ["--system", "--fast", "--keep"]),
         (
             ["simulate"],
@@ -129,7 +138,8 @@ import Testing
         (
             [],
             [
-                "serve", "demo", "simulate", "keys", "channels", "send", "token", "config", "contract", "doctor",
+                "init", "serve", "demo", "simulate", "health", "keys", "channels", "send", "token", "config",
+                "contract", "doctor",
                 "backup", "restore", "--version",
             ]
         ),

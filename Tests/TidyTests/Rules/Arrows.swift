@@ -102,7 +102,7 @@ enum Arrows {
         "push-once": ["APNSClient", "APNSModel", "ArgumentParser", "Foundation"],
         "islet": [
             "EmbeddedIslet", "LiveActivityProviders", "NextUp", "APNSClient", "APNSModel", "APNSSimulator",
-            "BackendCalls", "EmojiRangers", "FocusTimer", "JSONText",
+            "BackendCalls", "BuildIdentity", "EmojiRangers", "FocusTimer", "JSONText",
             "LiveActivityAPI",
             "LiveActivityCore",
             "LiveActivityDelivery", "LiveActivityServer", "LiveActivityStorage", "LiveActivityTracing", "OrderTracking",
