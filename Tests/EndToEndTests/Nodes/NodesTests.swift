@@ -159,6 +159,8 @@ import Testing
                 ]
                 return String(decoding: write.bytes, as: UTF8.self) + "\n"
             }
+            // A call waits for an owner that has just opened the database; a stream, once it was sent, does not.
+            try await nodes.caller(1).call(.GET, "/v1/types")
             let (status, answers) = try await nodes.stream(lines, through: 1, key: nodes.stage.key)
             #expect(status == 200 && answers.split(separator: "\n").count >= 500, "\(status): \(answers.prefix(300))")
             #expect(try await nodes.caller(0).call(.GET, "/v1/activities/order-500").object?["revision"]?.int == 1)
