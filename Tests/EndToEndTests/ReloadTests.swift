@@ -52,6 +52,8 @@ import Testing
                     if text.contains("order-2") { break }
                 }
                 #expect(connections.load(ordering: .relaxed) == 2)
+                let anew = try await stage.readEvents(after: 0) { $0.contains("order-2") }
+                #expect(anew.contains("order-2"))
                 try await stage.logs("some changed keys of the configuration need a restart", "listen")
                 result = .success(())
             } catch { result = .failure(error) }
@@ -91,6 +93,30 @@ import Testing
             try await put(stage, client, "order-1", status: "delivering")
             try await stage.shows("delivering", on: "ann")
             #expect(stage.isServerRunning)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `delivery goes by the changed configuration: it stops at an endpoint that nothing answers, and goes on`()
+        async throws
+    {
+        try await withStage { stage in
+            let client = HTTPClient.shared
+            try await stage.addPhone("ann")
+            try await put(stage, client, "order-1", status: "preparing")
+            try await stage.shows("preparing", on: "ann")
+            let text = try stage.configure { $0 }
+            try stage.configure { $0.replacing(/endpoint: https:[^\n]*/, with: "endpoint: https://127.0.0.1:1") }
+            kill(stage.serverProcess, SIGHUP)
+            try await stage.logs("the configuration was reloaded")
+            try await put(stage, client, "order-1", status: "delivering")
+            try await Waiting.until("a push has failed", within: .seconds(60)) {
+                try await stage.islet.text("/metrics").contains(/kind="update",verdict="(?!accepted)/)
+            }
+            try await stage.shows("preparing", on: "ann")
+            try stage.configure { _ in text }
+            kill(stage.serverProcess, SIGHUP)
+            try await stage.shows("delivering", on: "ann")
         }
     }
 
@@ -150,10 +176,13 @@ import Testing
 }
 
 extension DemoStage {
-    /// Rewrites the server's configuration.
-    fileprivate func configure(_ change: (String) -> String) throws {
+    /// Rewrites the server's configuration, and returns it.
+    @discardableResult
+    fileprivate func configure(_ change: (String) -> String) throws -> String {
         let file = directory.appendingPathComponent("islet.yaml")
-        try Data(change(try String(contentsOf: file, encoding: .utf8)).utf8).write(to: file)
+        let text = change(try String(contentsOf: file, encoding: .utf8))
+        try Data(text.utf8).write(to: file)
+        return text
     }
 
     /// Waits until the server has logged a line with these words.
