@@ -68,7 +68,7 @@ def trouble():
         server.give_up()
         browser = Browser(server, width=1280, height=620)
         try:
-            browser.sign_in()
+            browser.sign_in_at_the_door()
             browser.open("#/webhooks")
             browser.see("repair the endpoint")
             save(browser, "console-webhooks", 620)
