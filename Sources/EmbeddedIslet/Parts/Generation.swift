@@ -48,11 +48,19 @@ struct Succession: Service {
     /// Replaces the group that runs. Returns when the next one starts, or when nothing runs any more.
     func replace(by services: ServiceGroup) async {
         let (started, start) = AsyncStream.makeStream(of: Void.self)
-        step.yield(Step(services: services) { start.finish() })
+        guard case .enqueued = step.yield(Step(services: services) { start.finish() }) else { return }
         for await _ in started {}
     }
 
     func run() async throws {
+        defer { step.finish() }
+        try await runEach()
+        step.finish()
+        // Came too late: nobody starts it any more.
+        for await step in steps { step.onStart() }
+    }
+
+    private func runEach() async throws {
         try await withThrowingTaskGroup(of: Event.self) { group in
             func run(_ services: ServiceGroup) {
                 group.addTask {

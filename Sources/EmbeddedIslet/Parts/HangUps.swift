@@ -28,7 +28,8 @@ struct HangUps: Service {
             var changed = parts()
             do {
                 let pending = try reload(&changed)
-                try await change(changed)
+                // A server that stops does not wait for pushes of the configuration before.
+                try await cancelWhenGracefulShutdown { [changed] in try await change(changed) }
                 note(false)
                 logger.notice("the configuration was reloaded", metadata: ["apps": "\(changed.apps.count)"])
                 if !pending.isEmpty {

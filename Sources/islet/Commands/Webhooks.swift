@@ -108,7 +108,7 @@ struct Webhooks: AsyncParsableCommand {
             if json { return Output.line(#"{"replayed":\#(since == nil ? String(count) : "null")}"#) }
             Output.line(
                 since.map { "everything after \($0) is delivered again" }
-                    ?? "\(count) \(count == 1 ? "event is" : "events are") told again")
+                    ?? "\(count) \(count == 1 ? "event is" : "events are") delivered again")
         }
     }
 

@@ -82,7 +82,7 @@ import Testing
         #expect(dead.output.split(separator: "\n").count == 3)
         let json = try JSONValue(parsing: try await run(folder, "dead", "backend", "--after", "1", "--json").output)
         #expect(json.array?.count == 1 && json.array?.first?.object?["document"]?.object?["type"] == "ended")
-        #expect(try await run(folder, "replay", "backend", "--event", "2").output == "1 event is told again\n")
+        #expect(try await run(folder, "replay", "backend", "--event", "2").output == "1 event is delivered again\n")
         #expect(try await run(folder, "replay", "backend", "--json").output == "{\"replayed\":1}\n")
         #expect(try await run(folder, "dead", "backend").output == "no failed events\n")
         let since = try await run(folder, "replay", "backend", "--since", "0")
