@@ -9,8 +9,8 @@ struct Repository {
     static let here = Repository(containing: #filePath)
 
     private static let tops = [
-        "Sources", "Examples", "Tests", "script", ".ci", "docs", "Snippets", "Benchmarks", "Tools/Sources",
-        "Tools/Tests", "Tools/Plugins", "Hardening",
+        "Sources", "Examples", "Tests", "script", "packaging", ".ci", "docs", "Snippets", "Benchmarks",
+        "Tools/Sources", "Tools/Tests", "Tools/Plugins", "Hardening",
     ]
 
     init(containing path: String) {

@@ -19,7 +19,7 @@ enum Sizes {
     }
 
     static func columns(_ source: Source) -> [Finding] {
-        guard source.isSwift || source.isUnder("script", ".ci") else { return [] }
+        guard source.isSwift || source.isUnder("script", "packaging", ".ci") else { return [] }
         var findings: [Finding] = []
         for (index, line) in source.text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .enumerated()
