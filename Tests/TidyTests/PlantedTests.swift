@@ -111,6 +111,9 @@ struct PlantedTests {
         Planted(
             rule: .otherTests, path: tests, bad: ["import XCTest", "XCTAssertEqual(a, b)"], good: ["import Testing"]),
         Planted(
+            rule: .socketLevels, path: library, bad: [".socketOption(.tcp_nodelay)", "socketOption( .tcp_keepidle)"],
+            good: [".tcpOption(.tcp_nodelay)", ".socketOption(.so_keepalive)", "// .socketOption(.tcp_nodelay)"]),
+        Planted(
             rule: .reasons, path: "Sources/LiveActivityClient/A.swift",
             bad: [
                 "UserDefaults.standard", "ProcessInfo.processInfo.systemUptime", "values.contentModificationDate",

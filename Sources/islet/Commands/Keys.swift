@@ -20,7 +20,11 @@ struct Keys: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates a key and prints it once, on standard output.",
-            discussion: "Creates the database if there is none. Can run beside a running server.")
+            discussion: """
+                Creates the database if there is none. Can run beside a running server.
+                With --output the key goes into a file instead. If the file exists, no key is created, so that a \
+                set-up can run again.
+                """)
 
         @OptionGroup var file: ConfigurationOption
         @Option(help: "The bundle id of the app that the key belongs to.") var app: String
@@ -29,9 +33,18 @@ struct Keys: AsyncParsableCommand {
         @Option(help: "A description of the key for people: 1 to 100 characters.") var name: String?
         @Option(help: "How long the key is valid, such as 90d or 12h; without it, until it is revoked.")
         var expires: String?
+        @Option(help: "A new file for the key, which only its owner can read.", completion: .file())
+        var output: String?
         @Flag(help: "Prints JSON: the key, and everything stored about it.") var json = false
 
+        func validate() throws {
+            guard output == nil || !json else { throw ValidationError("--json prints the key: leave out --output") }
+        }
+
         func run() async throws {
+            if let output, FileSteps.exists(output) {
+                return Output.line("\(output) is there already: no key was created")
+            }
             let settings = try file.settings()
             let bundleID = try settings.app(named: app, in: file.config)
             guard let scope = APIKeyRecord.Scope(rawValue: scope) else {
@@ -46,7 +59,17 @@ struct Keys: AsyncParsableCommand {
             let now = APNSClient.liveTime.wall()
             let (key, record) = try await Keys.make(
                 app: bundleID, scope: scope, name: name, lifetime: lifetime, in: store, at: now)
-            Output.line(json ? KeyReport.json(record, at: now, key: key.text) : key.text)
+            guard let output else {
+                return Output.line(json ? KeyReport.json(record, at: now, key: key.text) : key.text)
+            }
+            do {
+                try Output.secret(key.text + "\n", into: output)
+            } catch {
+                // Nobody has the key.
+                _ = try await store.revokeKey(record.id, at: now)
+                throw error
+            }
+            Output.line("key \(record.id) is in \(output)")
         }
     }
 

@@ -128,13 +128,31 @@ extension Keys {
         static let configuration = CommandConfiguration(
             commandName: "new-ring",
             abstract: "Prints a new ring of the keys that seal push tokens, secrets included, on standard output.",
-            discussion: "For `tokenKeys` of the configuration: `umask 077; islet keys new-ring > token-keys.json`.")
+            discussion: """
+                For `tokenKeys` of the configuration: `islet keys new-ring --output token-keys.json`. If the file \
+                exists, it stays as it is, so that a set-up can run again.
+                """)
 
         @OptionGroup var file: ConfigurationOption
+        @Option(help: "A new file for the ring, which only its owner can read.", completion: .file())
+        var output: String?
         @Flag(help: "Prints the configured ring with new keys in front, for a ring in an environment variable.")
         var renewed = false
 
+        func validate() throws {
+            guard output == nil || !renewed else {
+                throw ValidationError("--renewed is for a ring in an environment variable: leave out --output")
+            }
+        }
+
         func run() throws {
+            if let output {
+                guard !FileSteps.exists(output) else {
+                    return Output.line("\(output) is there already: no ring was made")
+                }
+                try Output.secret(TokenKeyRing.fresh().text, into: output)
+                return Output.line("a new ring is in \(output)")
+            }
             guard renewed else { return Output.text(TokenKeyRing.fresh().text) }
             switch try file.settings().tokenKeys {
             case .given(let ring, _): Output.text(try ring.renewed().text)

@@ -9,7 +9,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The `islet simulate` command, which runs APNs with phones behind it on this machine.
+/// The `islet simulate` command, which runs an APNs with phones behind it.
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs a local APNs with virtual phones.",
@@ -20,11 +20,17 @@ struct Simulate: AsyncParsableCommand {
             its ports. Phones are made and acted on through the control API: \
             `curl http://127.0.0.1:PORT/v1/simulator`. It also orders faults, and makes crowds of up to a million \
             light phones for load; docs/simulator.md describes it.
+            For servers on other machines or in containers, give --host, --name and --control-token-environment.
             """)
 
     @Option(help: "The port of APNs; 0 takes a free one.") var port = SimulatorFiles.Standard.port
     @Option(help: "The port of channel management; 2195, or a free one with --port 0.") var channelPort: Int?
     @Option(help: "The port of the control API; 0 takes a free one.") var controlPort = 2198
+    @Option(help: "The address that its ports are bound to.") var host = "127.0.0.1"
+    @Option(help: "The host name in its certificate and in the islet.yaml that is written, in place of the address.")
+    var name: String?
+    @Option(help: "The variable with the token that calls of the control API carry, as `Authorization: Bearer`.")
+    var controlTokenEnvironment: String?
     @Option(help: "Where the certificate, the key and a configuration are written.")
     var directory = SimulatorFiles.Standard.directory
     @Option(help: "The Islet server that the phones report to.") var backend = "http://127.0.0.1:8080"
@@ -45,6 +51,13 @@ struct Simulate: AsyncParsableCommand {
         let fixed = given.map(\.1).filter { $0 > 0 }
         guard Set(fixed).count == fixed.count else {
             throw ValidationError("--port, --channel-port and --control-port differ")
+        }
+        guard ["127.0.0.1", "::1", "localhost"].contains(host) || (name != nil && controlTokenEnvironment != nil) else {
+            throw ValidationError(
+                "with --host \(host) other machines reach the simulator: give --name and --control-token-environment")
+        }
+        if let name, !Self.isHostName(name) {
+            throw ValidationError("--name is a host name such as simulator.internal, not `\(name)`")
         }
         guard backendAddress != nil else {
             throw ValidationError("--backend is http://host:port, not `\(backend)`")
@@ -71,13 +84,33 @@ struct Simulate: AsyncParsableCommand {
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
+    /// Host of the simulator in URLs.
+    private var urlHost: String { name ?? (host.contains(":") ? "[\(host)]" : host) }
+
+    private static func isHostName(_ text: String) -> Bool {
+        text.count <= 253 && text.contains(where: \.isLetter)
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".") }
+    }
+
+    private func controlToken() throws -> String? {
+        guard let variable = controlTokenEnvironment else { return nil }
+        guard let token = ProcessInfo.processInfo.environment[variable], !token.isEmpty else {
+            throw CommandError("--control-token-environment: the environment variable \(variable) is not set")
+        }
+        return token
+    }
+
     private var example: ExampleApp { (Systems.named(system) ?? OrderPlay.self).app }
 
     func run() async throws {
         let folder = URL(fileURLWithPath: directory)
+        let token = try controlToken()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let key = try SimulatorFiles.key(in: folder)
         var configuration = APNSSimulator.Configuration()
+        configuration.host = host
+        configuration.certificateHosts = name.map { [$0] } ?? []
+        configuration.controlToken = token
         configuration.ports = [.sandbox: port]
         configuration.managementPorts = [.sandbox: managementPort]
         configuration.controlPort = controlPort
@@ -94,7 +127,7 @@ struct Simulate: AsyncParsableCommand {
         let backend = HTTPPhoneBackend(islet: caller)
         let simulator = try APNSSimulator(
             configuration, backend: backend, logger: try Output.logger("apns-simulator"))
-        let ports = "127.0.0.1:\(port), 127.0.0.1:\(managementPort) and 127.0.0.1:\(controlPort)"
+        let ports = "\(host):\(port), \(host):\(managementPort) and \(host):\(controlPort)"
         let options = "--port, --channel-port and --control-port"
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -115,13 +148,14 @@ struct Simulate: AsyncParsableCommand {
                 throw CommandError.listening(on: ports, setBy: options, error)
             }
             try SimulatorFiles(
-                example: example, listen: backendAddress ?? "127.0.0.1:8080", app: app, startGrace: startGrace
+                example: example, listen: backendAddress ?? "127.0.0.1:8080", app: app, startGrace: startGrace,
+                host: urlHost
             ).write(addresses, into: folder)
             Output.line(
                 JSONValue.object([
-                    "apns": .string("https://\(addresses.host):\(addresses.ports[.sandbox] ?? 0)"),
-                    "channels": .string("https://\(addresses.host):\(addresses.managementPorts[.sandbox] ?? 0)"),
-                    "control": .string("http://\(addresses.host):\(addresses.controlPort ?? 0)"),
+                    "apns": .string("https://\(urlHost):\(addresses.ports[.sandbox] ?? 0)"),
+                    "channels": .string("https://\(urlHost):\(addresses.managementPorts[.sandbox] ?? 0)"),
+                    "control": .string("http://\(urlHost):\(addresses.controlPort ?? 0)"),
                     "directory": .string(folder.path),
                 ]).text)
             try await group.waitForAll()

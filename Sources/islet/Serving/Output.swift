@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 import Logging
+import StorageSQL
 
 /// Output of the commands: results on standard output, messages on standard error.
 enum Output {
@@ -19,6 +20,20 @@ enum Output {
     /// Prints a line on standard error.
     static func error(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
+    /// Writes a secret into a new file that only its owner can read. The file is complete when it gets its name.
+    ///
+    /// - Throws: `CommandError` with the file and the reason, also if the file exists.
+    static func secret(_ text: String, into path: String) throws(CommandError) {
+        let draft = "\(path).\(UUID().uuidString).tmp"
+        defer { FileSteps.remove(draft) }
+        do throws(FileSteps.Failure) {
+            try FileSteps.make(draft, text, mode: 0o600)
+            try FileSteps.name(draft, as: path)
+        } catch {
+            throw CommandError("\(error)".replacing(draft, with: path))
+        }
     }
 
     /// Returns a logger for standard error.

@@ -10,6 +10,8 @@ struct SimulatorFiles {
     /// Bundle ID that replaces the example's.
     var app: String?
     var startGrace = "15s"
+    /// Host in the URLs of the `islet.yaml`; `nil` for the address that the simulator listens on.
+    var host: String?
 
     /// Names and ports of a simulator whose options do not say otherwise. A configuration of `islet init` has them too.
     enum Standard {
@@ -58,6 +60,7 @@ struct SimulatorFiles {
         }
         try put(Standard.certificate, addresses.caPEM)
         try example.writeContracts(into: folder)
+        let host = self.host ?? addresses.host
         let port = addresses.ports[.sandbox] ?? 0
         try put(
             "islet.yaml",
@@ -72,8 +75,8 @@ struct SimulatorFiles {
                     keyFile: \(Standard.keyFile)
                     keyID: \(Standard.keyID)
                     teamID: \(Standard.keyID)
-                    endpoint: https://\(addresses.host):\(port)
-                    channelEndpoint: https://\(addresses.host):\(addresses.managementPorts[.sandbox] ?? 0)
+                    endpoint: https://\(host):\(port)
+                    channelEndpoint: https://\(host):\(addresses.managementPorts[.sandbox] ?? 0)
                     trustRoots: \(Standard.certificate)
             \(example.configuration(startGrace: startGrace))
 

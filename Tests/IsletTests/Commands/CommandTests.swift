@@ -101,13 +101,14 @@ import Testing
         (
             ["simulate"],
             [
-                "--port", "--channel-port", "--control-port", "--directory", "--backend", "--backend-key-file",
-                "--system", "--app",
-                "--start-grace", "--seed", "--token-rate",
+                "--port", "--channel-port", "--control-port", "--host", "--name", "--control-token-environment",
+                "--directory", "--backend", "--backend-key-file", "--system", "--app", "--start-grace", "--seed",
+                "--token-rate",
             ]
         ),
         (["keys"], ["create", "list", "show", "revoke", "prune"]),
-        (["keys", "create"], ["--config", "--app", "--scope", "--name", "--expires", "--json"]),
+        (["keys", "create"], ["--config", "--app", "--scope", "--name", "--expires", "--output", "--json"]),
+        (["keys", "new-ring"], ["--config", "--output", "--renewed"]),
         (["keys", "list"], ["--config", "--app", "--json"]), (["keys", "revoke"], ["--config", "<id>", "--json"]),
         (["keys", "show"], ["--config", "<id>", "--json"]),
         (["keys", "prune"], ["--config", "--older-than", "--json"]),
@@ -156,9 +157,19 @@ import Testing
         (["simulate", "--port", "65536"], "--port is 0 to 65535, not 65536"),
         (["simulate", "--port", "5", "--control-port", "5"], "--port, --channel-port and --control-port differ"),
         (["simulate", "--channel-port", "2197"], "--port, --channel-port and --control-port differ"),
+        (
+            ["simulate", "--host", "0.0.0.0", "--name", "apns"],
+            "with --host 0.0.0.0 other machines reach the simulator: give --name and --control-token-environment"
+        ),
+        (["simulate", "--name", "10.0.0.5"], "--name is a host name such as simulator.internal, not `10.0.0.5`"),
         (["simulate", "--backend", "localhost:8080"], "--backend is http://host:port, not `localhost:8080`"),
         (["simulate", "--app", "no id"], "`no id` is not a bundle id such as com.example.pizza"),
         (["simulate", "--token-rate", "0"], "--token-rate is at least 1"),
+        (["keys", "create", "--app", "a", "--output", "f", "--json"], "--json prints the key: leave out --output"),
+        (
+            ["keys", "new-ring", "--output", "f", "--renewed"],
+            "--renewed is for a ring in an environment variable: leave out --output"
+        ),
         (["channels", "--limit", "1001"], "--limit is from 1 to 1000"),
         (["channels", "--after", "7"], "--after is a value that an earlier list printed, not `7`"),
         (["channels", "delete"], "name channels by their ids, or by --unknown"),

@@ -73,6 +73,32 @@ import Testing
         #expect(try await run("show", id).errors == "Error: no key has the id `\(id)`\n")
     }
 
+    @Test func `a key goes into a file of its owner alone, and is made once`() async throws {
+        let folder = try folder()
+        func create() async throws -> Execution {
+            try await Execution.of(["keys", "create", "--app", "com.acme.pizza", "--output", "api-key"], in: folder)
+        }
+        let made = try await create()
+        let text = try String(contentsOfFile: folder.path("api-key"), encoding: .utf8)
+        let id = try #require(text.wholeMatch(of: /islet_([0-9A-Za-z]{12})_[-_0-9A-Za-z]{43}\n/)?.output.1)
+        #expect(made.code == 0 && made.errors.isEmpty && made.output == "key \(id) is in api-key\n")
+        #expect(FileLook.machine.mode(folder.path("api-key")) == 0o600)
+        let again = try await create()
+        #expect(again.code == 0 && again.output == "api-key is there already: no key was created\n")
+        #expect(try String(contentsOfFile: folder.path("api-key"), encoding: .utf8) == text)
+        let list = try await Execution.of(["keys", "list", "--json"], in: folder)
+        #expect(try JSONValue(parsing: list.output).array?.count == 1)
+    }
+
+    @Test func `a key whose file cannot be written is revoked`() async throws {
+        let folder = try folder()
+        let run = try await Execution.of(
+            ["keys", "create", "--app", "com.acme.pizza", "--output", "none/api-key"], in: folder)
+        #expect(run.code == 1 && run.output.isEmpty)
+        #expect(run.refusals == ["none/api-key cannot be made: No such file or directory"])
+        #expect(try await Execution.of(["keys", "list"], in: folder).output.contains("  revoked 20"))
+    }
+
     @Test func `beside a server, a device's credential is revoked`() async throws {
         let folder = try folder()
         try await RunningServer.with(folder) { server in

@@ -56,6 +56,17 @@ import Testing
         #expect(doctor.code == 1 && doctor.output.contains("islet.db.keys are missing"))
     }
 
+    @Test func `a ring goes into a file of its owner alone, and is made once`() async throws {
+        let folder = try folder()
+        let made = try await run(["new-ring", "--output", "ring.json"], folder)
+        #expect(made.code == 0 && made.errors.isEmpty && made.output == "a new ring is in ring.json\n")
+        // Others may not read it: then this would throw.
+        let ring = try #require(try TokenKeyFile.ring(at: folder.path("ring.json")))
+        let again = try await run(["new-ring", "--output", "ring.json"], folder)
+        #expect(again.code == 0 && again.output == "ring.json is there already: no ring was made\n")
+        #expect(try TokenKeyFile.ring(at: folder.path("ring.json"))?.text == ring.text)
+    }
+
     @Test func `a ring for a variable is printed, and one with new keys in front of it`() async throws {
         let folder = try folder("tokenKeys: {environment: RING}")
         let text = try await run(["new-ring"], folder).output

@@ -73,6 +73,11 @@ extension CodeRule {
         "a test that is not Swift Testing's", "write it with @Test and #expect", #"\bimport\s+XCTest\b|\bXCTAssert\w*"#,
         where: { $0.isUnder("Tests") })
 
+    /// Options of TCP count anew from 1 at their own level: `tcp_nodelay` would be `SO_DEBUG`, which only root may set.
+    static let socketLevels = CodeRule(
+        "an option of TCP at the level of sockets", "use tcpOption(…)", #"\bsocketOption\(\s*\.tcp_\w+"#,
+        where: { $0.isUnder("Sources", "Examples", "Tests", "Benchmarks", "Tools/Sources") })
+
     /// APIs that need a reason. The library's privacy manifest names none of them.
     static let reasons = CodeRule(
         "an API for which Apple wants a reason", "do without it, or name the reason in PrivacyInfo.xcprivacy",
@@ -81,5 +86,7 @@ extension CodeRule {
             + #"[fl]?stat(?:at|v?fs)?(?=\()|f?getattrlist\w*)"#,
         where: isInApps)
 
-    static let all: [CodeRule] = [clock, dice, effects, printing, traps, strayTasks, sleeps, otherTests, reasons]
+    static let all: [CodeRule] = [
+        clock, dice, effects, printing, traps, strayTasks, sleeps, otherTests, socketLevels, reasons,
+    ]
 }
