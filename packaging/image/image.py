@@ -146,15 +146,20 @@ def main():
     date = datetime.datetime.fromtimestamp(given.created, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     layers = [libraries(given.base).tar(), server(given.files, given.created).tar()]
     layout = Layout(given.output)
-    manifest = layout.json("manifest.v1+json", {
+    parts = {
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
         "config": layout.json("config.v1+json", configuration(given, date, layers)),
-        "layers": [layout.blob("layer.v1.tar+gzip", gzip.compress(tar, 6, mtime=0)) for tar in layers]})
+        "layers": [layout.blob("layer.v1.tar+gzip", gzip.compress(tar, 6, mtime=0)) for tar in layers]}
+    manifest = layout.json("manifest.v1+json", parts)
     # The name under which `podman load` and `docker load` keep it.
     manifest["annotations"] = {"org.opencontainers.image.ref.name": f"localhost/islet:{given.version}"}
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest]}
     (given.output / "index.json").write_text(json.dumps(index, indent=1, sort_keys=True))
     (given.output / "oci-layout").write_text('{"imageLayoutVersion":"1.0.0"}')
+    # Docker's older image store reads this in place of the index.
+    config, *blobs = ["blobs/" + part["digest"].replace(":", "/") for part in [parts["config"], *parts["layers"]]]
+    docker = [{"Config": config, "RepoTags": [f"localhost/islet:{given.version}"], "Layers": blobs}]
+    (given.output / "manifest.json").write_text(json.dumps(docker, indent=1, sort_keys=True))
 
     archive = Layer(given.created)
     for file in given.output.rglob("*"):

@@ -18,7 +18,7 @@ struct Serve: AsyncParsableCommand {
             SIGHUP reloads the configuration and the certificate without losing a connection. A configuration that is \
             wrong is refused, and the old one goes on; the log says so, and which changed keys need a restart.
             A socket that systemd passes (LISTEN_FDS) is served in place of `listen`: then a restart refuses no \
-            connection. It is told when the server answers calls (NOTIFY_SOCKET).
+            connection. systemd learns when the server answers calls (NOTIFY_SOCKET).
             With --dev it needs no configuration and no Apple account: it pushes to simulated phones, which you see \
             and control in the console (docs/console.md). It prints a link that signs you in. All data is deleted when \
             it stops.
