@@ -1,4 +1,5 @@
 import APNSClient
+import LiveActivityCore
 package import LiveActivityServer
 import Logging
 package import ServiceLifecycle
@@ -49,21 +50,26 @@ extension IsletServer {
         let listeners = NodeListeners(
             parts.listening, servesMetrics: parts.metrics, desk: desk, time: parts.time, logger: parts.logger,
             onListening: onListening)
-        first.server.takeSeat()
         note(isRefused: false)
         var services: [any Service] = parts.companions + [delivery, api]
         if let watch = parts.certificateWatch { services.append(watch) }
-        // Event streams must end first, because the listeners wait for them when they stop.
-        return services + listeners.all + [memory.relay(store, parts.limits, parts.logger)]
+        // Streams must end first, because the listeners wait for them when they stop.
+        return services + listeners.all + [memory.relay(store, parts.limits, parts.logger), memory.livePages]
     }
 
     /// Serves at the desk until the first element comes, or as ``run()`` does.
     func run(until stop: AsyncStream<Void>) async throws {
-        defer { store.close() }
+        defer {
+            // A change that comes now must not seat answers of a closed database.
+            isOver.withLock { $0 = true }
+            desk.vacate()
+            store.close()
+        }
         let parts = parts
-        first.server.takeSeat()
         // Calls are answered while the server that stops finishes its pushes.
-        let services: [any Service] = [api, memory.relay(store, parts.limits, parts.logger), delivery]
+        let services: [any Service] = [
+            api, memory.relay(store, parts.limits, parts.logger), delivery, memory.livePages,
+        ]
         let group = ServiceGroup(
             configuration: .init(services: services.map { .init(service: $0) }, logger: parts.logger))
         async let _: Void = {
@@ -79,12 +85,19 @@ extension IsletServer {
     ///
     /// - Throws: `APNSClientError` for an invalid route. Then nothing has changed.
     func change(to parts: ServerParts) async throws {
+        await changes.acquire()
+        defer { changes.release() }
         let client = try parts.makeClient()
         let next = parts.generation(store, client, desk: desk, memory: memory, registry: registry)
+        let isSeated = isOver.withLock { isOver in
+            if !isOver { next.server.takeSeat() }
+            return !isOver
+        }
+        guard isSeated else { return }
         current.withLock { $0 = parts }
-        next.server.takeSeat()
         await api.replace(by: next.api)
         await delivery.replace(by: next.delivery)
+        registry.forget(.channelsInUse)
     }
 
     /// Shows in the metrics whether the last configuration was refused.

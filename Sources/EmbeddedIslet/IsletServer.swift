@@ -188,6 +188,10 @@ public final class IsletServer: Service {
     let first: Generation
     let api: Succession
     let delivery: Succession
+    /// Changes of the configuration, one at a time.
+    let changes = AsyncLock()
+    /// `true` once nobody may be seated at the desk any more.
+    let isOver = Mutex(false)
     let listening = Listening()
 
     /// Opens the database, or creates it. The server answers requests while ``run()`` runs.
@@ -282,6 +286,7 @@ public final class IsletServer: Service {
         first = parts.generation(store, client, desk: self.desk, memory: memory, registry: registry)
         api = Succession(first.api)
         delivery = Succession(first.delivery)
+        first.server.takeSeat()
     }
 
     private static func type(_ kind: Kind, isProvided: Bool) -> ActivityType {

@@ -129,7 +129,8 @@ public struct LiveActivityServer: Service {
         let memory = configuration.memory ?? ServerMemory(limits)
         let keyUses = memory.keyUses
         upkeep = CallerUpkeep(store: store, uses: keyUses, keySets: people.keySets, time: time, logger: logger)
-        let figures = Figures()
+        let figures = memory.figures
+        memory.goOn(with: people.keySets)
         sampler = FigureSampler(
             figures: figures, registry: configuration.metrics?.registry, store: store, delivery: configuration.delivery,
             time: time, clock: ContinuousClock())
@@ -147,7 +148,7 @@ public struct LiveActivityServer: Service {
                 configuration.webhooks.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }),
             events: memory.readers, admission: Admission(limits), people: people, keyUses: keyUses,
             credentialIdleLimit: configuration.credentialIdleLimit, nodes: configuration.nodes, figures: figures,
-            traces: configuration.traces, alerts: AlertBoard(), trials: configuration.trials,
+            traces: configuration.traces, alerts: memory.alerts, trials: configuration.trials,
             census: Census(freshness: Census.interval),
             metricsPage: SharedReading(freshness: HealthCalls.pageFreshness),
             startedAt: configuration.metrics?.startedAt ?? time.wall(), version: configuration.version,

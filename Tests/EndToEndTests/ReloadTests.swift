@@ -121,6 +121,36 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a live page of the console survives a reload, and holds up no stop`() async throws {
+        try await withStage { stage in
+            var signIn = HTTPClientRequest(url: stage.isletAddress + "/console/session")
+            signIn.method = .POST
+            signIn.headers.add(name: "origin", value: stage.isletAddress)
+            signIn.headers.add(name: "content-type", value: "application/json")
+            signIn.body = .bytes(ByteBuffer(string: #"{"key":"\#(stage.key)"}"#))
+            let session = try await HTTPClient.shared.execute(signIn, timeout: .seconds(60))
+            var page = HTTPClientRequest(url: stage.isletAddress + "/console/live")
+            let cookie = try #require(session.headers.first(name: "set-cookie"))
+            page.headers.add(name: "cookie", value: String(cookie.prefix { $0 != ";" }))
+            let live = try await HTTPClient.shared.execute(page, timeout: .seconds(60))
+            #expect(live.status == .ok)
+            kill(stage.serverProcess, SIGHUP)
+            try await stage.logs("the configuration was reloaded")
+            var overviews = 0
+            let began = ContinuousClock.now
+            for try await part in live.body {
+                overviews += String(buffer: part).contains("event: overview") ? 1 : 0
+                // Once is enough to see that it goes on. The rest of the page ends with the server.
+                if overviews == 2 { kill(stage.serverProcess, SIGTERM) }
+            }
+            #expect(overviews >= 2)
+            try await Waiting.until("the server has stopped", within: .seconds(60)) { !stage.isServerRunning }
+            // What is still open is cut off after 25 s.
+            #expect(ContinuousClock.now - began < .seconds(20))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `each of several nodes takes it, also the one that owns the database only later`() async throws {
         try await withNodes(2) { nodes, stage in
             try await stage.addPhone("alice")

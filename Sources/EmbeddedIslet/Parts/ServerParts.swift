@@ -234,7 +234,9 @@ package struct ServerParts: Sendable {
             server: server,
             delivery: [
                 CancellableService(run: client.run), connections, pruner,
-                TimeAsked(before: timed, question) { await webhookService.makeKnown() },
+                TimeAsked(before: timed, question, isNeeded: { [clock] in !clock.hasHeard || clock.isInDoubt }) {
+                    await webhookService.makeKnown()
+                },
             ], logger: logger)
     }
 

@@ -12,23 +12,27 @@ struct TimeAsked: Service {
     private let services: [any Service]
     private let question: TimeQuestion
     private let first: @Sendable () async -> Void
+    private let isNeeded: @Sendable () -> Bool
 
     /// Creates a service around others.
     ///
     /// - Parameters:
     ///   - services: Services that wait for the answer.
+    ///   - isNeeded: Returns `false` if the time is known already, from a configuration before.
     ///   - first: Work that runs first and does not wait for the answer.
     init(
-        before services: [any Service], _ question: TimeQuestion, first: @escaping @Sendable () async -> Void
+        before services: [any Service], _ question: TimeQuestion, isNeeded: @escaping @Sendable () -> Bool,
+        first: @escaping @Sendable () async -> Void
     ) {
         self.services = services
         self.question = question
         self.first = first
+        self.isNeeded = isNeeded
     }
 
     func run() async throws {
         await first()
-        await question.ask()
+        if isNeeded() { await question.ask() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services { group.addTask { try await service.run() } }
             try await group.waitForAll()

@@ -99,7 +99,6 @@ package struct FigureSampler: Service {
                 try? await clock.sleep(for: Figures.interval)
             }
         }
-        figures.end()
     }
 
     /// Takes one sample.

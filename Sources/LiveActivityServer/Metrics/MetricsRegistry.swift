@@ -1,5 +1,5 @@
 package import CoreMetrics
-import LiveActivityCore
+package import LiveActivityCore
 import Synchronization
 
 /// The metrics until they are read: Islet's backend of swift-metrics.
@@ -29,6 +29,9 @@ package final class MetricsRegistry: MetricsFactory, Sendable {
     package func note(configurationIsRefused: Bool) {
         makeMeter(label: Metric.configurationRefused.name, dimensions: []).set(configurationIsRefused ? Int64(1) : 0)
     }
+
+    /// Forgets the series of a gauge, so that none of an app that is gone stays. Those that are left are set again.
+    package func forget(_ gauge: Metric) { series.withLock { $0[gauge] = nil } }
 
     // MARK: - MetricsFactory
 

@@ -37,8 +37,8 @@ package final class KeySet: Sendable {
         var keys: [PersonTokenKey] = []
     }
 
-    /// The source of the keys, for the log.
-    private let source: String
+    /// The source of the keys: their URL.
+    let source: String
     private let fetch: Fetch
     private let state: Mutex<State>
 
@@ -46,6 +46,15 @@ package final class KeySet: Sendable {
         self.source = source
         self.fetch = fetch
         state = Mutex(State(schedule: KeySetSchedule(limits: limits)))
+    }
+
+    /// Takes the keys that another set has fetched from the same source, and goes on with its schedule.
+    func goOn(from other: KeySet) {
+        let before = other.state.withLock(\.self)
+        state.withLock { state in
+            state.keys = before.keys
+            state.schedule.goOn(from: before.schedule)
+        }
     }
 
     /// Returns the keys that may have signed a token with this `kid`.

@@ -31,6 +31,12 @@ package struct KeySetSchedule: Sendable, Equatable {
         self.limits = limits
     }
 
+    /// Goes on where another schedule stands. A fetch that is under way there is made again.
+    package mutating func goOn(from other: KeySetSchedule) {
+        (fetchedAt, lastFetchAt, failures) = (other.fetchedAt, other.lastFetchAt, other.failures)
+        nextFetchAt = other.isFetching ? nil : other.nextFetchAt
+    }
+
     /// Returns `true` if the caller must fetch now, and then report the result.
     package mutating func begin(at now: MonotonicTime) -> Bool {
         guard !isFetching, nextFetchAt.map({ $0 <= now }) ?? true else { return false }

@@ -43,8 +43,9 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         guard dev else {
+            let hangUps = await UnixSignalsSequence(trapping: .sighup)
             let settings = try file.settings()
-            let reload = Self.reload(from: settings) { [file] in try file.settings() }
+            let reload = Self.reload(on: hangUps, from: settings) { [file] in try file.settings() }
             return try await Self.serve(settings, Self.parts(settings), reload) {
                 Output.line("islet listening on \($0)")
                 ServiceManager.ready()
@@ -68,9 +69,9 @@ struct Serve: AsyncParsableCommand {
     ///
     /// - Parameter load: Loads the configuration anew.
     private static func reload(
-        from started: Settings, _ load: @escaping @Sendable () throws -> Settings
+        on hangUps: UnixSignalsSequence, from started: Settings, _ load: @escaping @Sendable () throws -> Settings
     ) -> Reload {
-        { parts in
+        Reload(hangUps: hangUps) { parts in
             let settings = try load()
             apply(settings, to: &parts)
             return settings.needingRestart(since: started)

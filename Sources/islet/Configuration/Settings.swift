@@ -64,6 +64,8 @@ struct Settings {
         compare("nodes", \.nodes)
         compare("metrics.listen") { $0.metrics.listener.map { "\($0.host):\($0.port)" } }
         compare("tracing", \.tracing)
+        // A node that does not own the database answers it by itself.
+        if nodes != nil { compare("metrics.served", \.metrics.isServed) }
         return keys
     }
 

@@ -142,6 +142,25 @@ private final class Planner {
         return try await fixture.call(.put, "/v1/devices/phone-1", "{}", key: token)
     }
 
+    @Test func `a changed configuration goes on with the keys that were fetched before`() async throws {
+        let (provider, memory) = (Provider(), ServerMemory(.unhurried))
+        let key = P256.Signing.PrivateKey()
+        provider.answer([Minter.jwk(key.publicKey, id: "a")])
+        for isFirst in [true, false] {
+            let set = KeySet(source: "test") { () async throws(KeySet.FetchFailure) in try provider.fetch() }
+            let people = PeopleSettings(issuers: [Minter.issuer], audience: Minter.audience, keys: .set(set))
+            let configure = { @Sendable (configuration: inout LiveActivityServer.Configuration) in
+                configuration.people = [pizza.bundleID: people]
+                configuration.memory = memory
+            }
+            try await withServer(configure: configure) { fixture in
+                if isFirst { await fixture.server.upkeep.step() }
+                let reply = try await call(fixture, key, id: "a")
+                #expect(reply.status == 200 && provider.calls == 1)
+            }
+        }
+    }
+
     @Test func `keys are rotated without a person noticing, and an outage is survived`() async throws {
         try await with { fixture, provider in
             let (old, new) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
