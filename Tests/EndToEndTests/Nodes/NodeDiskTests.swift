@@ -19,14 +19,13 @@ struct NodeDiskTests {
     {
         try await withNodes(2, disk: 128) { nodes, stage in
             try await stage.addPhone("alice")
-            try await nodes.set("preparing", through: 1)
+            var last = try await nodes.set("preparing", through: 1)
             try await nodes.shows("preparing")
             let disk = try #require(nodes.cluster.disk?.path)
 
             try SmallDisk.fill(disk)
-            var last = 0
             let refused = try await refusal {
-                // Tables have some room left.
+                // Tables may have some room left.
                 for number in 0..<2000 { last = try await nodes.set(["ready", "preparing"][number % 2], through: 1) }
             }
             #expect(refused?.status == 503, "\(String(describing: refused))")
