@@ -25,7 +25,7 @@ struct InitFiles {
         self.config = config
     }
 
-    /// What was made.
+    /// Result of a set-up that has succeeded.
     struct Outcome {
         var settings: Settings
         /// Text of the key, which is shown once.
